@@ -1,1 +1,6 @@
-//! nameplate
+//! nameplate: a full-screen terminal monitor for rented accelerators.
+//!
+//! The program is a library function that takes its world as arguments; `ARCHITECTURE.md` tells how the house is built.
+
+pub mod model;
+pub mod units;

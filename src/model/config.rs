@@ -1,0 +1,142 @@
+//! What the user wants, after flags, environment and file were merged.
+
+use super::cost::BillingStart;
+use crate::units::Currency;
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The quantum in which a platform bills.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)] // the contract's words
+pub enum Granularity {
+    #[default]
+    Second,
+    Minute,
+    Hour,
+}
+
+impl Granularity {
+    /// The contract's word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Second => "second",
+            Self::Minute => "minute",
+            Self::Hour => "hour",
+        }
+    }
+
+    /// Seconds in one quantum.
+    #[must_use]
+    pub const fn seconds(self) -> f64 {
+        match self {
+            Self::Second => 1.0,
+            Self::Minute => 60.0,
+            Self::Hour => 3600.0,
+        }
+    }
+}
+
+/// What a price is the price of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)] // the contract's words
+pub enum PriceScope {
+    #[default]
+    Instance,
+    Device,
+}
+
+impl PriceScope {
+    /// The contract's word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Instance => "instance",
+            Self::Device => "device",
+        }
+    }
+}
+
+/// Where the price is known from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)] // the contract's words
+pub enum PriceSource {
+    Flag,
+    Config,
+    Platform,
+    Catalogue,
+    None,
+}
+
+impl PriceSource {
+    /// The contract's word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Flag => "flag",
+            Self::Config => "config",
+            Self::Platform => "platform",
+            Self::Catalogue => "catalogue",
+            Self::None => "none",
+        }
+    }
+}
+
+/// A price per hour with its scope and source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Price {
+    /// Per hour, of the instance or of each device as `scope` says.
+    pub per_hour: Decimal,
+    /// Of what.
+    pub scope: PriceScope,
+    /// Known from where.
+    pub source: PriceSource,
+}
+
+/// The part of the configuration that the session folds with: it is in Start, so that a recording replays alike.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Config {
+    /// Price, where one is known.
+    pub price: Option<Price>,
+    /// Currency of the price.
+    pub currency: Currency,
+    /// Billing quantum.
+    pub granularity: Granularity,
+    /// Begin of billing by flag or file.
+    pub since: Option<BillingStart>,
+    /// What the user wants to spend.
+    pub budget: Option<Decimal>,
+    /// Utilization above which a second is compute.
+    pub compute_threshold: f64,
+    /// Idle time after which a verdict counts.
+    pub max_idle: Duration,
+    /// How far back the charts reach at full rate.
+    pub history: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            price: None,
+            currency: Currency::default(),
+            granularity: Granularity::Second,
+            since: None,
+            budget: None,
+            compute_threshold: 0.10,
+            max_idle: Duration::from_secs(600),
+            history: Duration::from_secs(15 * 60),
+        }
+    }
+}
+
+/// A configuration file, for messages that name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigFile {
+    /// Its path.
+    pub path: std::path::PathBuf,
+    /// Its text.
+    pub text: String,
+}

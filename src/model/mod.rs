@@ -1,0 +1,31 @@
+//! Plain data that the rest of the house exchanges: what a device is, what it said, what the session made of it.
+//! No I/O, no clock, no vendor.
+
+mod config;
+mod cost;
+mod device;
+mod event;
+mod feed;
+mod host;
+mod metric;
+mod plates;
+mod reading;
+mod snapshot;
+mod tick;
+mod view;
+
+pub use config::{Config, ConfigFile, Granularity, Price, PriceScope, PriceSource};
+pub use cost::{BillingStart, BillingStartSource, Cost, Energy, OfWhich, Phase, PhaseSeconds};
+pub use device::{BoardId, Device, DeviceId, DeviceKind, Hop, PciAddress, Vendor};
+pub use event::{Event, EventKind, Level};
+pub use feed::{Control, Feed, FeedHandle, Sink};
+pub use host::{Host, HostSample, PsiScope};
+pub use metric::{Metric, Unit};
+pub use plates::{PlateEntry, Plates, PlatesError};
+pub use reading::{Absent, Reading, Readings};
+pub use snapshot::{
+    BoardView, Confidence, DeviceView, Evidence, EvidenceKind, Known, KnownKind, PathView,
+    ProcessView, Snapshot, SourceKind, Startup, StateWord, Verdict, VerdictState,
+};
+pub use tick::{Change, DeviceProcess, ProbeReport, ProbeStatus, Process, Sample, Tick};
+pub use view::{Figure, Figures, Value};

@@ -1,0 +1,431 @@
+//! The session's view that sinks read.
+
+use super::cost::{Cost, Energy, Phase, PhaseSeconds};
+use super::device::{BoardId, Device, DeviceId, Hop};
+use super::event::{Event, Level};
+use super::host::{Host, HostSample};
+use super::reading::{Absent, Reading, Readings};
+use super::tick::{DeviceProcess, ProbeReport, Process};
+use super::view::{Figures, Value};
+use crate::units::MonoTime;
+use jiff::Timestamp;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What kind of source the ticks come from. Only `Live` is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SourceKind {
+    /// Probes on this host.
+    Live,
+    /// The embedded simulation, with its case.
+    Demo(String),
+    /// A recording.
+    Recording(String),
+    /// A foreign log.
+    Log(String),
+}
+
+impl SourceKind {
+    /// The contract's word.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Demo(_) => "demo",
+            Self::Recording(_) => "recording",
+            Self::Log(_) => "log",
+        }
+    }
+}
+
+/// Start-up steps, as far as they are known.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[allow(missing_docs)] // the contract's names
+pub struct Startup {
+    pub billing_started: Option<Timestamp>,
+    pub boot: Option<Timestamp>,
+    pub driver_visible: Option<Timestamp>,
+    pub first_process: Option<Timestamp>,
+    pub first_compute: Option<Timestamp>,
+}
+
+/// A device's state in a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // the contract's words
+pub enum VerdictState {
+    Working,
+    Idle,
+    Throttled,
+    Stalled,
+    Degraded,
+    Lost,
+    Unknown,
+}
+
+impl VerdictState {
+    /// The contract's word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Working => "working",
+            Self::Idle => "idle",
+            Self::Throttled => "throttled",
+            Self::Stalled => "stalled",
+            Self::Degraded => "degraded",
+            Self::Lost => "lost",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// How sure a verdict is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)] // the contract's words
+pub enum Confidence {
+    Suspect,
+    Likely,
+    Sure,
+}
+
+impl Confidence {
+    /// The contract's word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Suspect => "suspect",
+            Self::Likely => "likely",
+            Self::Sure => "sure",
+        }
+    }
+}
+
+/// What kind of witness a number is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // the contract's words
+pub enum EvidenceKind {
+    Power,
+    Clock,
+    Counter,
+    Link,
+    Host,
+    Peer,
+    Event,
+    Memory,
+}
+
+impl EvidenceKind {
+    /// The contract's word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Power => "power",
+            Self::Clock => "clock",
+            Self::Counter => "counter",
+            Self::Link => "link",
+            Self::Host => "host",
+            Self::Peer => "peer",
+            Self::Event => "event",
+            Self::Memory => "memory",
+        }
+    }
+}
+
+/// A number with its threshold and whose threshold it is.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)] // the contract's names
+pub struct Evidence {
+    pub metric: &'static str,
+    pub kind: EvidenceKind,
+    pub value: f64,
+    pub unit: &'static str,
+    /// `<`, `<=`, `>`, `>=` or `=`.
+    pub comparison: &'static str,
+    pub threshold: f64,
+    /// `device`, `plate`, `baseline`, `article`, `paper:<id>` or `config`.
+    pub whose: &'static str,
+    pub window_s: f64,
+}
+
+/// The outcome for one device. Before the rules exist: working, idle, lost or unknown, with what is plainly seen.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)] // the contract's names
+pub struct Verdict {
+    pub state: VerdictState,
+    /// `none`, `device_lost` or `unknown`.
+    pub cause: &'static str,
+    pub confidence: Confidence,
+    pub since: Option<Timestamp>,
+    pub counts: bool,
+    pub evidence: Vec<Evidence>,
+}
+
+/// The word and colour of a device's row: what can be said of it from this tick alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum StateWord {
+    /// Nothing is known yet or any more.
+    Unknown,
+    /// No work and no process.
+    Idle,
+    /// No work, but a process keeps memory.
+    Held,
+    /// Work, nothing wrong.
+    Working,
+    /// Full utilization at little power: busy is not work.
+    Doubtful,
+    /// Works under a limit below its plate.
+    Capped,
+    /// A link narrower or slower than it could be, under load.
+    Narrow,
+    /// No headroom, or slowed for heat.
+    Hot,
+    /// An external power brake, or clocks cut by hardware.
+    Braked,
+    /// Memory errors, a failed remap, a reset that is due.
+    Faulty,
+    /// Does not answer in time.
+    Silent,
+    /// Gone.
+    Lost,
+}
+
+/// One plain fact that is known now, with its numbers. Not a verdict: it names no cause.
+#[derive(Debug, Clone, PartialEq)]
+pub enum KnownKind {
+    /// The device does not answer since.
+    Lost {
+        /// Seconds.
+        seconds: f64,
+    },
+    /// A call is past its deadline since.
+    Silent {
+        /// Seconds.
+        seconds: f64,
+    },
+    /// The driver asks for a reset, a reboot...
+    RecoveryAction {
+        /// NVML's number.
+        action: u32,
+    },
+    /// An XID event within the last ten minutes.
+    Xid {
+        /// Its code.
+        code: u32,
+    },
+    /// Uncorrected memory errors since the driver was loaded.
+    Uncorrected {
+        /// How many.
+        count: f64,
+    },
+    /// A row remap failed (`true`) or is pending.
+    Remap {
+        /// Failed.
+        failed: bool,
+    },
+    /// Clocks cut by an external brake or by hardware.
+    Braked,
+    /// Clocks cut for heat.
+    SlowedByHeat {
+        /// Headroom in °C, where known.
+        headroom_c: Option<f64>,
+    },
+    /// Little headroom.
+    Hot {
+        /// Headroom in °C.
+        headroom_c: f64,
+    },
+    /// Fewer lanes than device and slot could have.
+    Narrow {
+        /// Lanes now.
+        width: u8,
+        /// Lanes possible.
+        width_max: u8,
+        /// A bridge on the way that sets it, where sysfs shows one.
+        bridge: Option<String>,
+        /// What the link carries, bytes per second one way.
+        usable: Option<f64>,
+    },
+    /// A lower generation than possible, under load.
+    Slow {
+        /// Generation now.
+        generation: u8,
+        /// Generation possible.
+        generation_max: u8,
+        /// What the link carries, bytes per second one way.
+        usable: Option<f64>,
+    },
+    /// The link is nearly full.
+    LinkFull {
+        /// Share of usable.
+        ratio: f64,
+        /// Bytes per second.
+        rate: f64,
+        /// What the link carries.
+        usable: f64,
+        /// Host to device (`true`) or back.
+        down: bool,
+    },
+    /// The enforced limit is below the plate.
+    LimitBelowPlate {
+        /// Enforced limit.
+        limit_w: f64,
+        /// Plate.
+        plate_w: f64,
+    },
+    /// The driver's default is below what the model is sold as.
+    DefaultBelowRated {
+        /// Driver's default limit.
+        default_w: f64,
+        /// The table's rated power.
+        rated_w: f64,
+    },
+    /// Full utilization at little power.
+    BusyAtLowPower {
+        /// Utilization.
+        utilization: f64,
+        /// Power over plate.
+        power_ratio: f64,
+        /// Seconds so far.
+        seconds: f64,
+    },
+    /// Memory nearly full.
+    MemoryFull {
+        /// Used over total.
+        ratio: f64,
+    },
+    /// No work, but billed.
+    Idle {
+        /// Seconds without work.
+        seconds: f64,
+        /// A process keeps this many bytes.
+        held_bytes: Option<f64>,
+    },
+    /// No process since billing began.
+    StartUp {
+        /// Seconds.
+        seconds: f64,
+    },
+    /// NVLinks that are down.
+    LinksDown {
+        /// Up.
+        up: u32,
+        /// In all.
+        links: u32,
+    },
+    /// Nothing is wrong as far as this tick tells.
+    Fine {
+        /// Power over plate.
+        power_ratio: Option<f64>,
+        /// Headroom in °C.
+        headroom_c: Option<f64>,
+        /// Utilization.
+        utilization: Option<f64>,
+    },
+    /// There are no readings.
+    Nothing,
+}
+
+/// A known fact of a device, worst first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Known {
+    /// How much it matters.
+    pub level: Level,
+    /// What is known.
+    pub kind: KnownKind,
+}
+
+/// A process on a device: what the driver and the host say of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProcessView {
+    /// The driver's words.
+    pub device: DeviceProcess,
+    /// The host's, where it knows the process.
+    pub host: Option<Process>,
+}
+
+/// The way to the root port with its narrowest hop.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PathView {
+    /// From the device up.
+    pub hops: Vec<Hop>,
+}
+
+/// One device as sinks see it.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)] // the contract's names
+pub struct DeviceView {
+    pub device: Arc<Device>,
+    /// The newest raw readings with those of passing absence held (see `Figures` for ages).
+    pub readings: Readings,
+    pub figures: Figures,
+    /// Seconds since the newest sample.
+    pub age_s: Option<f64>,
+    /// Why no sample comes, and since when.
+    pub silent: Option<(Absent, MonoTime)>,
+    /// `average`, `instant` or `unknown`.
+    pub power_kind: &'static str,
+    /// `gpu`, `board` or `module`.
+    pub power_scope: &'static str,
+    /// `driver_default`, `table` or `config`.
+    pub plate_power_source: Option<&'static str>,
+    pub rated_power_source: Option<Arc<str>>,
+    pub temperature_sensor: Option<&'static str>,
+    /// `margin`, `threshold` or `table`.
+    pub headroom_source: Option<&'static str>,
+    /// `gpm`, `power_span` or `estimated`.
+    pub work_ratio_source: Option<&'static str>,
+    /// Contract names of the throttle reasons that are set now.
+    pub throttle: Reading<Vec<String>>,
+    /// Seconds under each reason since the session began, from the driver's counters.
+    pub throttle_seconds: Vec<(&'static str, f64)>,
+    /// `counter`, `gpm` or `getter`.
+    pub pcie_method: Option<&'static str>,
+    pub path: PathView,
+    pub mig: Option<(bool, Vec<DeviceId>)>,
+    pub xid: Option<(u32, Timestamp)>,
+    /// Why there is no list, or the processes.
+    pub processes: Reading<Vec<ProcessView>>,
+    pub processes_age_s: f64,
+    pub phase: Phase,
+    pub phase_seconds: PhaseSeconds,
+    pub verdict: Verdict,
+    pub word: StateWord,
+    /// All that is plainly known, worst first; never empty.
+    pub known: Vec<Known>,
+}
+
+/// Devices that share a power budget.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)] // the contract's names
+pub struct BoardView {
+    pub id: BoardId,
+    pub name: Arc<str>,
+    pub devices: Vec<DeviceId>,
+    pub power_w: Value,
+    pub power_limit_w: Value,
+    pub plate_power_w: Value,
+}
+
+/// The whole view at one tick.
+#[derive(Debug, Clone)]
+#[allow(missing_docs)] // the contract's names
+pub struct Snapshot {
+    pub seq: u64,
+    pub at: Timestamp,
+    pub mono: MonoTime,
+    pub interval: Duration,
+    pub dropped: u64,
+    pub source: SourceKind,
+    pub probes: Vec<ProbeReport>,
+    pub host: Host,
+    pub host_sample: HostSample,
+    /// Seconds since the host sample.
+    pub host_age_s: f64,
+    pub startup: Startup,
+    pub boards: Vec<BoardView>,
+    /// In the vendors' order, instances after their parent.
+    pub devices: Vec<DeviceView>,
+    /// Newest last; at most the last thousand.
+    pub events: Arc<Vec<Event>>,
+    pub cost: Option<Cost>,
+    pub energy: Option<Energy>,
+}
