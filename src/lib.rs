@@ -3,4 +3,5 @@
 //! The program is a library function that takes its world as arguments; `ARCHITECTURE.md` tells how the house is built.
 
 pub mod model;
+pub mod probe;
 pub mod units;

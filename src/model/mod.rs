@@ -27,5 +27,5 @@ pub use snapshot::{
     BoardView, Confidence, DeviceView, Evidence, EvidenceKind, Known, KnownKind, PathView,
     ProcessView, Snapshot, SourceKind, Startup, StateWord, Verdict, VerdictState,
 };
-pub use tick::{Change, DeviceProcess, ProbeReport, ProbeStatus, Process, Sample, Tick};
+pub use tick::{Change, DeviceProcess, ProbeHint, ProbeReport, ProbeStatus, Process, Sample, Tick};
 pub use view::{Figure, Figures, Value};

@@ -120,6 +120,29 @@ pub struct ProbeReport {
     pub code: Option<i32>,
     /// One line in English: what was tried and what came of it.
     pub message: Option<Arc<str>>,
+    /// What would help.
+    pub hint: ProbeHint,
+}
+
+/// What would help a probe that does not work; the catalogue says it in words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ProbeHint {
+    /// Nothing: it works.
+    Nothing,
+    /// No such device is on the PCI bus of this machine.
+    NoHardware,
+    /// The device is on the bus, the driver is not installed or not loaded.
+    InstallDriver,
+    /// A container that was started without the vendor's devices or libraries.
+    ContainerWithoutDevices,
+    /// The kernel driver was replaced under a running library: reboot, or restart the container.
+    Restart,
+    /// A device node that may not be opened.
+    Permission,
+    /// The container lost its device rules (daemon reload on the host): only recreating it helps.
+    RecreateContainer,
+    /// The library answered with an error that has no known remedy.
+    Unknown,
 }
 
 /// What changed since the last tick. Recordings keep these on change.

@@ -1,0 +1,3 @@
+//! Live sources: the vendors' libraries in processes of their own, and the host.
+
+pub mod vendor;
