@@ -23,7 +23,7 @@ const MIN_WIDTH_FOR_TICKS: u16 = 3;
 ///
 /// The value is a share: 0.0 is empty and 1.0 the whole width. `None`, NaN and the infinities draw
 /// the track alone, a negative share is an empty bar, and any share above zero shows at least the
-/// smallest block.
+/// smallest block. Only a share of 1.0 fills it.
 ///
 /// Ticks mark other points of the same scale, say a limit below its full end. A tick inside the
 /// filled part is drawn over it. When it falls into the cell where the fill ends, which one cell
@@ -110,21 +110,29 @@ struct Fill {
 }
 
 impl Fill {
-    /// The fill of `width` cells by `share`, in steps of `step` eighths.
+    /// The fill of `width` cells by `share`: whole eighths for Unicode, whole cells for ASCII.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "clamped to 0..=8 * u16::MAX"
     )]
-    fn of(share: f64, width: u16, step: u32) -> Self {
-        let steps = f64::from(u32::from(width) * 8 / step);
-        let filled = (share.clamp(0.0, 1.0) * steps).round() as u32;
-        // A share above zero is not nothing.
-        let filled = if share > 0.0 && width > 0 {
-            filled.max(1)
-        } else {
-            filled
+    fn of(share: f64, width: u16, glyphs: Glyphs) -> Self {
+        let share = share.clamp(0.0, 1.0);
+        // Eighths are small enough to round down; the sliver makes up for 0.7 * 10 and its like.
+        let (step, rounding) = match glyphs {
+            Glyphs::Unicode => (1, 1e-9),
+            Glyphs::Ascii => (8, 0.5),
         };
+        let steps = u32::from(width) * 8 / step;
+        let filled = (share * f64::from(steps) + rounding) as u32;
+        // A share above zero is not nothing, and one below the scale's end is not full.
+        let least = u32::from(share > 0.0).min(steps);
+        let most = if share < 1.0 {
+            steps.saturating_sub(1)
+        } else {
+            steps
+        };
+        let filled = filled.clamp(least, most.max(least));
         Self {
             eighths: filled * step,
         }
@@ -143,22 +151,24 @@ impl Fill {
 
 impl Widget for Bar {
     fn render(self, area: Rect, buf: &mut Buffer) {
-        Widget::render(&self, area, buf);
+        self.draw(area, buf);
     }
 }
 
 impl Widget for &Bar {
     fn render(self, area: Rect, buf: &mut Buffer) {
+        self.draw(area, buf);
+    }
+}
+
+impl Bar {
+    fn draw(&self, area: Rect, buf: &mut Buffer) {
         let mut canvas = Canvas::new(buf, area);
         let width = canvas.width();
         if width == 0 || canvas.height() == 0 {
             return;
         }
-        let step = match self.glyphs {
-            Glyphs::Unicode => 1,
-            Glyphs::Ascii => 8,
-        };
-        let fill = Fill::of(self.value.unwrap_or(0.0), width, step);
+        let fill = Fill::of(self.value.unwrap_or(0.0), width, self.glyphs);
         self.draw_fill(&mut canvas, fill);
         if width >= MIN_WIDTH_FOR_TICKS {
             for (at, style) in self.ticks.iter().flatten() {
@@ -169,9 +179,7 @@ impl Widget for &Bar {
             canvas.put(width - 1, 0, self.glyphs.overflow(), self.overflow);
         }
     }
-}
 
-impl Bar {
     fn draw_fill(&self, canvas: &mut Canvas<'_>, fill: Fill) {
         let (full, rest) = (fill.full(), fill.rest());
         let block = self.glyphs.pick("█", "#").chars().next().unwrap_or(' ');
@@ -286,7 +294,7 @@ mod tests {
     fn a_tick_and_the_head_of_the_fill_do_not_hide_each_other() {
         // Both in cell 5: the tick past the fill moves on, the tick passed moves back.
         assert_eq!(
-            drawn(Bar::new(Some(0.52)).tick(0.58, Style::new()), 10),
+            drawn(Bar::new(Some(0.53)).tick(0.58, Style::new()), 10),
             "█████▎▏···"
         );
         assert_eq!(
@@ -296,7 +304,7 @@ mod tests {
         // The end of the scale next to a nearly full bar.
         let red = Style::new().fg(Color::Red);
         let mut buf = Buffer::empty(Rect::new(0, 0, 10, 1));
-        Bar::new(Some(0.985))
+        Bar::new(Some(0.99))
             .tick(1.0, red)
             .render(buf.area, &mut buf);
         assert_eq!(buf[(9, 0)].symbol(), "▉");

@@ -123,8 +123,8 @@ proptest! {
     #[test]
     fn spark(points in points(), low in number(), high in number(), line in any::<bool>(), glyphs in glyphs(), place in place()) {
         let shape = if line { SparkShape::Line } else { SparkShape::Blocks };
-        stays_inside(&Spark::new(points.clone(), (low, high)).shape(shape).glyphs(glyphs), place)?;
-        stays_inside(&Spark::new(points, (0.0, 1.0)).shape(shape).glyphs(glyphs), place)?;
+        stays_inside(Spark::new(points.clone(), (low, high)).shape(shape).glyphs(glyphs), place)?;
+        stays_inside(Spark::new(points, (0.0, 1.0)).shape(shape).glyphs(glyphs), place)?;
     }
 
     #[test]

@@ -72,12 +72,18 @@ impl<'a> Ribbon<'a> {
 
 impl Widget for Ribbon<'_> {
     fn render(self, area: Rect, buf: &mut Buffer) {
-        Widget::render(&self, area, buf);
+        self.draw(area, buf);
     }
 }
 
 impl Widget for &Ribbon<'_> {
     fn render(self, area: Rect, buf: &mut Buffer) {
+        self.draw(area, buf);
+    }
+}
+
+impl Ribbon<'_> {
+    fn draw(&self, area: Rect, buf: &mut Buffer) {
         let mut canvas = Canvas::new(buf, area);
         if canvas.width() == 0 || canvas.height() == 0 {
             return;
@@ -100,7 +106,7 @@ impl Widget for &Ribbon<'_> {
 ///
 /// A weight above zero gets at least one cell while there are enough cells for all such weights;
 /// where there are fewer cells than weights, the heaviest get one each. A weight of zero, below
-/// zero, or that is no finite number gets none; when all are such, so do all. Equals are told apart by their order.
+/// zero, or that is no finite number gets none. Of equals the earlier goes first.
 ///
 /// ```
 /// use nameplate_widgets::allot;

@@ -31,7 +31,8 @@ impl<'a> Limit<'a> {
         }
     }
 
-    /// What the line is, written over it where the data leaves room: at its right end, else at its left.
+    /// What the line is, written over it where the data leaves room: at its right end, else at
+    /// its left.
     #[must_use]
     pub const fn name(mut self, name: &'a str) -> Self {
         self.name = name;

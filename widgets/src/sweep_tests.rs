@@ -33,9 +33,9 @@ fn the_frame_names_ceiling_bottom_and_times() {
         drawn(&sweep, 26, 5),
         Buffer::with_lines([
             "700 W ┈┈┈┈┈┈┈┈┈┈┈┈┈┈ plate",
-            "      ⠒⠒⠒⠒⠒⠒⠒⠒⠒⠒⡄         ",
+            "      ⠤⠤⠤⠤⠤⠤⠤⠤⠤⠤⡀         ",
             "                ⡇         ",
-            "    0           ⠧⠤⠤⠤⠤⠤⠤⠤⠤⠤",
+            "    0           ⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉",
             "      -15m             now",
         ])
     );
@@ -83,7 +83,7 @@ fn a_gap_is_a_gap() {
     );
     assert_eq!(
         drawn(&sweep, 10, 2),
-        Buffer::with_lines(["      ⡠⠤⠒⠊", "⣀⡠⠤    ⠁  "])
+        Buffer::with_lines(["      ⡠⠤⠒⠊", "⣀⠤⠔       "])
     );
 }
 
@@ -109,7 +109,7 @@ fn a_limit_is_named_where_the_line_leaves_room() {
     let crossed = Sweep::new(late, (0.0, 1.0)).limits(&limits).gutter(4);
     assert_eq!(
         drawn(&crossed, 16, 3),
-        Buffer::with_lines(["    ⠉⠉⠉⠉⠉⠉⠉⠉⠉⡇  ", " 50 limit ┈┈┈⠧⠤⠤", "                "])
+        Buffer::with_lines(["    ⠉⠉⠉⠉⠉⠉⠉⠉⠉⡆  ", " 50 limit ┈┈┈⠓⠒⠒", "                "])
     );
 }
 
@@ -127,7 +127,7 @@ fn past_the_ceiling_is_clamped_in_the_overflow_style() {
 fn an_extent_shows_the_spread_of_a_column() {
     let points = vec![(0.0, Some(0.0)), (0.1, Some(1.0))];
     let mean = Sweep::new(points, (0.0, 1.0));
-    assert_eq!(drawn(&mean, 1, 1), Buffer::with_lines(["⠄"]));
+    assert_eq!(drawn(&mean, 1, 1), Buffer::with_lines(["⠂"]));
     assert_eq!(drawn(&mean.extent(true), 1, 1), Buffer::with_lines(["⡇"]));
 }
 
@@ -153,7 +153,7 @@ fn now_stands_under_the_newest_column() {
 
 #[test]
 fn a_gutter_that_leaves_no_room_is_given_up() {
-    let sweep = Sweep::new(every(8, |_| Some(0.0)), (0.0, 1.0))
+    let sweep = Sweep::new(every(16, |_| Some(0.0)), (0.0, 1.0))
         .gutter(6)
         .bottom("0");
     assert_eq!(drawn(&sweep, 8, 1), Buffer::with_lines(["⣀⣀⣀⣀⣀⣀⣀⣀"]));
