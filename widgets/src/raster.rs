@@ -1,5 +1,7 @@
 //! A thin connected line in the dots of character cells.
 
+use std::ops::Range;
+
 use crate::Glyphs;
 use crate::plot::{Bucket, Scale};
 
@@ -103,6 +105,15 @@ impl Raster {
         let from = (x * across).min(self.strokes.len());
         let to = (from + across).min(self.strokes.len());
         &self.strokes[from..to]
+    }
+
+    /// The rows of cells that the line touches in cell column `x`.
+    pub(crate) fn touched(&self, x: usize) -> Range<usize> {
+        let down = Self::dots_down(self.glyphs);
+        let strokes = self.strokes(x).iter().flatten();
+        let ends = strokes.map(|stroke| (stroke.top, stroke.bottom));
+        let ends = ends.reduce(|(top, bottom), (other, lower)| (top.min(other), bottom.max(lower)));
+        ends.map_or(0..0, |(top, bottom)| top / down..bottom / down + 1)
     }
 
     /// What the line draws into cell (`x`, `y`), if anything.

@@ -50,11 +50,11 @@ impl<'a> Limit<'a> {
 /// A line chart over a fixed window of time, on a scale that the caller fixes.
 ///
 /// ```text
-/// power 700 W ┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈ plate    title, figure of the ceiling, its name
-///       ⠤⠤⠴⠦⠴⠶⠶⡄                        the line, in braille dots
-///  500 ┈┈┈┈┈┈┈┈⠧⣄⡀┈┈┈┈┈┈┈┈┈┈┈┈ limit    a limit
-///     0           ⠉⠙⠲⢤⣀   ⣀⣠⣤           bottom figure; a gap is a gap
-///       -15m                now         times
+/// power 700 W ┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈ plate    title, figure of the ceiling, its name
+///       ⠤⠤⠴⠦⠴⠶⠶⡄                       the line, in braille dots
+///   500 ┈┈┈┈┈┈┈⠧⣄⡀┈┈┈┈┈┈┈┈┈┈┈┈ limit   a limit, under the line
+///     0          ⠉⠙⠲⢤⣀   ⣀⣠⣤           figure of the bottom; a gap stays a gap
+///       -15m               now         times, the newest under its column
 /// ```
 ///
 /// Points are (position from 0.0 to 1.0 in the window, value). Several in one dot column are
@@ -83,8 +83,8 @@ impl<'a> Limit<'a> {
 ///     buf,
 ///     Buffer::with_lines([
 ///         "7 ┈┈┈┈ max",
-///         "   ⢸⠉  ⠈  ",
-///         "0 ⣀⣸      ",
+///         "    ⡇   ⠁ ",
+///         "0 ⣀⣀⠇     ",
 ///     ])
 /// );
 /// ```
@@ -418,16 +418,19 @@ impl Sweep<'_, ()> {
 
     fn draw_line(&self, canvas: &mut Canvas<'_>, frame: Frame, raster: &Raster) {
         let clamped_style = self.style.patch(self.overflow);
-        for y in 0..frame.rows {
-            for x in 0..frame.width {
-                if let Some(mark) = raster.mark(usize::from(x), usize::from(y)) {
-                    let style = if mark.clamped {
-                        clamped_style
-                    } else {
-                        self.style
-                    };
-                    canvas.put(frame.left + x, frame.top + y, mark.glyph, style);
-                }
+        for x in 0..frame.width {
+            for cell in raster.touched(usize::from(x)) {
+                let (Some(mark), Ok(row)) =
+                    (raster.mark(usize::from(x), cell), u16::try_from(cell))
+                else {
+                    continue;
+                };
+                let style = if mark.clamped {
+                    clamped_style
+                } else {
+                    self.style
+                };
+                canvas.put(frame.left + x, frame.top + row, mark.glyph, style);
             }
         }
     }

@@ -95,7 +95,7 @@ impl SweepWindow {
         if time < self.start || time > self.end() {
             return None;
         }
-        let into = i128::from(time) - i128::from(self.start);
+        let into = time.abs_diff(self.start);
         Some((into as f64 / self.span.max(1) as f64).min(1.0))
     }
 }
