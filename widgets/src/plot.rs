@@ -11,15 +11,34 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    fn add(&mut self, value: f64) {
-        if self.count == 0 {
-            (self.low, self.high) = (value, value);
-        } else {
-            self.low = self.low.min(value);
-            self.high = self.high.max(value);
+    /// A bucket that holds `value` alone.
+    const fn of(value: f64) -> Self {
+        Self {
+            sum: value,
+            count: 1,
+            low: value,
+            high: value,
         }
+    }
+
+    #[inline]
+    fn add(&mut self, value: f64) {
+        // Values are finite, so plain comparisons do for the extremes.
+        self.low = if value < self.low { value } else { self.low };
+        self.high = if value > self.high { value } else { self.high };
         self.sum += value;
         self.count = self.count.saturating_add(1);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        if self.count == 0 {
+            *self = *other;
+        } else if other.count > 0 {
+            self.low = self.low.min(other.low);
+            self.high = self.high.max(other.high);
+            self.sum += other.sum;
+            self.count = self.count.saturating_add(other.count);
+        }
     }
 
     /// The mean of the values that fell in, if any did.
@@ -46,29 +65,43 @@ where
     I: IntoIterator<Item = (f64, Option<f64>)>,
 {
     let mut columns = vec![Bucket::default(); width];
-    let mut newest: Option<f64> = None;
-    let mut before: Option<(f64, usize, f64)> = None;
+    let mut newest = f64::NEG_INFINITY;
+    // The last point while it has a value, and the bucket of its column, which is kept out of
+    // `columns` until the column changes: most points fall into the column of the one before.
+    let mut last: Option<(f64, f64)> = None;
+    let (mut open, mut bucket) = (0, Bucket::default());
     for (at, value) in points {
         if width == 0 || !(0.0..=1.0).contains(&at) {
             continue;
         }
-        newest = Some(newest.map_or(at, |known| known.max(at)));
+        newest = if at > newest { at } else { newest };
         let Some(value) = value.filter(|value| value.is_finite()) else {
-            before = None;
+            last = None;
             continue;
         };
         let column = column_of(at, width);
-        if let Some((then, from, held)) = before
-            && at - then <= hold
-        {
-            for between in columns.iter_mut().take(column).skip(from + 1) {
-                between.add(held);
+        if column == open && bucket.count > 0 {
+            bucket.add(value);
+        } else {
+            columns[open].merge(&bucket);
+            if let Some((then, held)) = last
+                && at - then <= hold
+            {
+                for between in columns.iter_mut().take(column).skip(open + 1) {
+                    between.merge(&Bucket::of(held));
+                }
             }
+            (open, bucket) = (column, Bucket::of(value));
         }
-        columns[column].add(value);
-        before = Some((at, column, value));
+        last = Some((at, value));
     }
-    Buckets { columns, newest }
+    if let Some(column) = columns.get_mut(open) {
+        column.merge(&bucket);
+    }
+    Buckets {
+        columns,
+        newest: (newest >= 0.0).then_some(newest),
+    }
 }
 
 /// The column of position `at`, which lies in 0..=1, out of `width` (at least one).
@@ -79,7 +112,7 @@ where
     reason = "a share of a screen's width"
 )]
 pub(crate) fn column_of(at: f64, width: usize) -> usize {
-    ((at * width as f64) as usize).min(width.saturating_sub(1))
+    ((at * width as f64) as u32 as usize).min(width.saturating_sub(1))
 }
 
 /// A fixed scale of values, from `low` at the bottom to `high` at the top.
@@ -120,7 +153,8 @@ impl Scale {
     pub(crate) fn level(self, value: f64, steps: usize) -> usize {
         let share = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
         let top = steps.saturating_sub(1);
-        ((share * top as f64).round() as usize).min(top)
+        // Adding a half and cutting rounds without a library call on plain x86-64.
+        ((share * top as f64 + 0.5) as u32 as usize).min(top)
     }
 
     /// The row of `value` counted down from the top, of `rows` (at least one) rows.

@@ -72,7 +72,10 @@ impl Raster {
                     (value, value)
                 };
                 let at = scale.row(value, rows);
-                let (mut top, mut bottom) = (scale.row(high, rows), scale.row(low, rows));
+                let (mut top, mut bottom) = (at, at);
+                if extent {
+                    (top, bottom) = (scale.row(high, rows), scale.row(low, rows));
+                }
                 if let Some(from) = before {
                     if from < at {
                         top = top.min(from + 1);
