@@ -1,1 +1,3 @@
 //! nameplate
+
+pub mod text;
