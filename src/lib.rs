@@ -1,3 +1,4 @@
 //! nameplate
 
 pub mod text;
+pub mod ui;
