@@ -318,7 +318,8 @@ fn chain_of(name: &str, folder: Option<&Path>) -> Result<Vec<ThemeFile>, ThemeEr
         // A user's own `dark` may build on the embedded `dark`: the second time a name comes up, it is the embedded one.
         let again = seen.iter().filter(|seen| **seen == name).count();
         let folder = if again == 0 { folder } else { None };
-        if again > 1 || chain.len() >= MAX_INHERITANCE {
+        let embedded = EMBEDDED.iter().any(|(known, _)| *known == name);
+        if again > usize::from(embedded) || chain.len() >= MAX_INHERITANCE {
             return Err(ThemeError::Cycle { name });
         }
         let file = find(&name, folder)?;

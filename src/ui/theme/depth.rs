@@ -117,7 +117,8 @@ mod tests {
     #[test]
     fn choices_and_environments() {
         use ColorChoice::{Always, Auto, Never};
-        let cases: [(&[(&str, &str)], ColorChoice, Depth); 24] = [
+        type Env = &'static [(&'static str, &'static str)];
+        let cases: [(Env, ColorChoice, Depth); 24] = [
             (&[], Auto, Depth::None),
             (&[], Always, Depth::C16),
             (&[("TERM", "dumb")], Auto, Depth::None),
