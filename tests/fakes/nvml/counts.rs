@@ -68,7 +68,8 @@ pub(crate) fn flush() {
 impl Counts {
     fn write(&mut self) {
         self.written = Some(Instant::now());
-        let path = PATH.get_or_init(|| std::env::var_os("NAMEPLATE_FAKE_NVML_COUNTS").map(Into::into));
+        let path =
+            PATH.get_or_init(|| std::env::var_os("NAMEPLATE_FAKE_NVML_COUNTS").map(Into::into));
         let Some(path) = path else {
             return;
         };

@@ -45,19 +45,24 @@ pub extern "C" fn nvmlDeviceRegisterEvents(
     types: c_ulonglong,
     set: nvmlEventSet_t,
 ) -> nvmlReturn_t {
-    device_call(device, "nvmlDeviceRegisterEvents", "register_events", |call| {
-        let supported = call.int("event_types")? as u64;
-        if types & !supported != 0 {
-            return Err(NOT_SUPPORTED);
-        }
-        lock(set_of(set)?).push(Registered {
-            place: call.gpu.index,
-            types,
-            since: call.t,
-            delivered: Vec::new(),
-        });
-        Ok(())
-    })
+    device_call(
+        device,
+        "nvmlDeviceRegisterEvents",
+        "register_events",
+        |call| {
+            let supported = call.int("event_types")? as u64;
+            if types & !supported != 0 {
+                return Err(NOT_SUPPORTED);
+            }
+            lock(set_of(set)?).push(Registered {
+                place: call.gpu.index,
+                types,
+                since: call.t,
+                delivered: Vec::new(),
+            });
+            Ok(())
+        },
+    )
 }
 
 macro_rules! waits {

@@ -120,7 +120,12 @@ pub extern "C" fn nvmlDeviceGetCudaComputeCapability(
         "cuda_compute_capability",
         |call| {
             let int = |i: i128| i as c_int;
-            pair(call, (major, "cuda_major"), (minor, "cuda_minor"), (int, int))
+            pair(
+                call,
+                (major, "cuda_major"),
+                (minor, "cuda_minor"),
+                (int, int),
+            )
         },
     )
 }
@@ -137,7 +142,12 @@ pub extern "C" fn nvmlDeviceGetPowerManagementLimitConstraints(
         "power_limit_constraints",
         |call| {
             let uint = |i: i128| i as c_uint;
-            pair(call, (min, "power_min_limit"), (max, "power_max_limit"), (uint, uint))
+            pair(
+                call,
+                (min, "power_min_limit"),
+                (max, "power_max_limit"),
+                (uint, uint),
+            )
         },
     )
 }
@@ -176,15 +186,20 @@ pub extern "C" fn nvmlDeviceGetTemperatureV(
     device: nvmlDevice_t,
     out: *mut nvmlTemperature_t,
 ) -> nvmlReturn_t {
-    device_call(device, "nvmlDeviceGetTemperatureV", "temperature_v", |call| {
-        let info = filled(out)?;
-        check_version::<nvmlTemperature_t>(info.version, 1)?;
-        if info.sensorType != 0 {
-            return Err(INVALID_ARGUMENT);
-        }
-        info.temperature = call.int("temperature")? as c_int;
-        Ok(())
-    })
+    device_call(
+        device,
+        "nvmlDeviceGetTemperatureV",
+        "temperature_v",
+        |call| {
+            let info = filled(out)?;
+            check_version::<nvmlTemperature_t>(info.version, 1)?;
+            if info.sensorType != 0 {
+                return Err(INVALID_ARGUMENT);
+            }
+            info.temperature = call.int("temperature")? as c_int;
+            Ok(())
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -192,12 +207,17 @@ pub extern "C" fn nvmlDeviceGetMarginTemperature(
     device: nvmlDevice_t,
     out: *mut nvmlMarginTemperature_t,
 ) -> nvmlReturn_t {
-    device_call(device, "nvmlDeviceGetMarginTemperature", "margin_temperature", |call| {
-        let info = filled(out)?;
-        check_version::<nvmlMarginTemperature_t>(info.version, 1)?;
-        info.marginTemperature = call.int("margin_temperature")? as c_int;
-        Ok(())
-    })
+    device_call(
+        device,
+        "nvmlDeviceGetMarginTemperature",
+        "margin_temperature",
+        |call| {
+            let info = filled(out)?;
+            check_version::<nvmlMarginTemperature_t>(info.version, 1)?;
+            info.marginTemperature = call.int("margin_temperature")? as c_int;
+            Ok(())
+        },
+    )
 }
 
 /// The key at the place of a C enum's value.
@@ -245,9 +265,22 @@ pub extern "C" fn nvmlDeviceGetClock(
     device_call(device, "nvmlDeviceGetClock", "clock", |call| {
         let keys: &[&str] = match id {
             0 => &CLOCKS,
-            1 => &["app_clock_graphics", "app_clock_graphics", "app_clock_memory"],
-            2 => &["default_app_clock_graphics", "default_app_clock_graphics", "default_app_clock_memory"],
-            3 => &["boost_clock_graphics", "boost_clock_sm", "boost_clock_memory", "boost_clock_video"],
+            1 => &[
+                "app_clock_graphics",
+                "app_clock_graphics",
+                "app_clock_memory",
+            ],
+            2 => &[
+                "default_app_clock_graphics",
+                "default_app_clock_graphics",
+                "default_app_clock_memory",
+            ],
+            3 => &[
+                "boost_clock_graphics",
+                "boost_clock_sm",
+                "boost_clock_memory",
+                "boost_clock_video",
+            ],
             _ => return Err(INVALID_ARGUMENT),
         };
         put(out, call.int(by_type(keys, kind)?)? as c_uint)
@@ -260,28 +293,33 @@ pub extern "C" fn nvmlDeviceGetViolationStatus(
     policy: c_uint,
     out: *mut nvmlViolationTime_t,
 ) -> nvmlReturn_t {
-    device_call(device, "nvmlDeviceGetViolationStatus", "violation_status", |call| {
-        let key = match policy {
-            10 => "violation_total_app_clocks",
-            11 => "violation_total_base_clocks",
-            policy => by_type(
-                &[
-                    "violation_power",
-                    "violation_thermal",
-                    "violation_sync_boost",
-                    "violation_board_limit",
-                    "violation_low_utilization",
-                    "violation_reliability",
-                ],
-                policy,
-            )?,
-        };
-        let violation = call.int(key)? as c_ulonglong;
-        let info = filled(out)?;
-        info.referenceTime = (call.t * 1e6) as c_ulonglong;
-        info.violationTime = violation;
-        Ok(())
-    })
+    device_call(
+        device,
+        "nvmlDeviceGetViolationStatus",
+        "violation_status",
+        |call| {
+            let key = match policy {
+                10 => "violation_total_app_clocks",
+                11 => "violation_total_base_clocks",
+                policy => by_type(
+                    &[
+                        "violation_power",
+                        "violation_thermal",
+                        "violation_sync_boost",
+                        "violation_board_limit",
+                        "violation_low_utilization",
+                        "violation_reliability",
+                    ],
+                    policy,
+                )?,
+            };
+            let violation = call.int(key)? as c_ulonglong;
+            let info = filled(out)?;
+            info.referenceTime = (call.t * 1e6) as c_ulonglong;
+            info.violationTime = violation;
+            Ok(())
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -289,16 +327,21 @@ pub extern "C" fn nvmlDeviceGetUtilizationRates(
     device: nvmlDevice_t,
     out: *mut nvmlUtilization_t,
 ) -> nvmlReturn_t {
-    device_call(device, "nvmlDeviceGetUtilizationRates", "utilization_rates", |call| {
-        let (gpu, memory) = (call.int("util_gpu")?, call.int("util_memory")?);
-        put(
-            out,
-            nvmlUtilization_t {
-                gpu: gpu as c_uint,
-                memory: memory as c_uint,
-            },
-        )
-    })
+    device_call(
+        device,
+        "nvmlDeviceGetUtilizationRates",
+        "utilization_rates",
+        |call| {
+            let (gpu, memory) = (call.int("util_gpu")?, call.int("util_memory")?);
+            put(
+                out,
+                nvmlUtilization_t {
+                    gpu: gpu as c_uint,
+                    memory: memory as c_uint,
+                },
+            )
+        },
+    )
 }
 
 macro_rules! engine_utilizations {

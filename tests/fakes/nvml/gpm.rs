@@ -42,9 +42,12 @@ pub extern "C" fn nvmlGpmQueryIfStreamingEnabled(
     device: nvmlDevice_t,
     out: *mut c_uint,
 ) -> nvmlReturn_t {
-    device_call(device, "nvmlGpmQueryIfStreamingEnabled", "gpm_streaming", |call| {
-        put(out, call.int("gpm_streaming")? as c_uint)
-    })
+    device_call(
+        device,
+        "nvmlGpmQueryIfStreamingEnabled",
+        "gpm_streaming",
+        |call| put(out, call.int("gpm_streaming")? as c_uint),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -98,12 +101,18 @@ pub extern "C" fn nvmlGpmMigSampleGet(
     gpu_instance: c_uint,
     sample: nvmlGpmSample_t,
 ) -> nvmlReturn_t {
-    device_call(device, "nvmlGpmMigSampleGet", "gpm_mig_sample_get", |call| {
-        let mig = call.gpu.mig.iter().position(|mig| {
-            mig.int("gpu_instance_id", call.t) == Ok(i128::from(gpu_instance))
-        });
-        take(call, Some(mig.ok_or(NOT_FOUND)?), sample)
-    })
+    device_call(
+        device,
+        "nvmlGpmMigSampleGet",
+        "gpm_mig_sample_get",
+        |call| {
+            let mig =
+                call.gpu.mig.iter().position(|mig| {
+                    mig.int("gpu_instance_id", call.t) == Ok(i128::from(gpu_instance))
+                });
+            take(call, Some(mig.ok_or(NOT_FOUND)?), sample)
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -114,7 +123,10 @@ pub extern "C" fn nvmlGpmMetricsGet(out: *mut nvmlGpmMetricsGet_t) -> nvmlReturn
         if get.version != 1 {
             return Err(VERSION_MISMATCH);
         }
-        let (one, two) = (filled(get.sample1.cast::<Sample>())?, filled(get.sample2.cast::<Sample>())?);
+        let (one, two) = (
+            filled(get.sample1.cast::<Sample>())?,
+            filled(get.sample2.cast::<Sample>())?,
+        );
         let (Some((device, mig, _)), Some((other, other_mig, t))) = (one.taken, two.taken) else {
             return Err(INVALID_ARGUMENT);
         };

@@ -4,7 +4,7 @@
 //! return codes is the code that runs on a rented machine. A value that the scenario does not name
 //! answers `NVML_ERROR_NOT_SUPPORTED`; a call that the real library has and this one lacks is
 //! missing, like on an old driver, and never a stub that succeeds. The format of a scenario is in
-//! `scenarios/README.md`.
+//! `scenario.rs`.
 #![allow(
     unsafe_code,
     missing_docs,

@@ -17,14 +17,19 @@ pub extern "C" fn nvmlDeviceGetPcieThroughput(
     counter: c_uint,
     out: *mut c_uint,
 ) -> nvmlReturn_t {
-    device_call(device, "nvmlDeviceGetPcieThroughput", "pcie_throughput", |call| {
-        let key = match counter {
-            0 => "pcie_tx",
-            1 => "pcie_rx",
-            _ => return Err(INVALID_ARGUMENT),
-        };
-        put(out, call.int(key)? as c_uint)
-    })
+    device_call(
+        device,
+        "nvmlDeviceGetPcieThroughput",
+        "pcie_throughput",
+        |call| {
+            let key = match counter {
+                0 => "pcie_tx",
+                1 => "pcie_rx",
+                _ => return Err(INVALID_ARGUMENT),
+            };
+            put(out, call.int(key)? as c_uint)
+        },
+    )
 }
 
 /// A link that the device has, or why not.

@@ -45,12 +45,17 @@ pub extern "C" fn nvmlDeviceGetMemoryInfo_v2(
     device: nvmlDevice_t,
     out: *mut nvmlMemory_v2_t,
 ) -> nvmlReturn_t {
-    device_call(device, "nvmlDeviceGetMemoryInfo_v2", "memory_info_v2", |call| {
-        let info = filled(out)?;
-        check_version::<nvmlMemory_v2_t>(info.version, 2)?;
-        [info.total, info.reserved, info.used, info.free] = sizes(call)?;
-        Ok(())
-    })
+    device_call(
+        device,
+        "nvmlDeviceGetMemoryInfo_v2",
+        "memory_info_v2",
+        |call| {
+            let info = filled(out)?;
+            check_version::<nvmlMemory_v2_t>(info.version, 2)?;
+            [info.total, info.reserved, info.used, info.free] = sizes(call)?;
+            Ok(())
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -58,18 +63,23 @@ pub extern "C" fn nvmlDeviceGetBAR1MemoryInfo(
     device: nvmlDevice_t,
     out: *mut nvmlBAR1Memory_t,
 ) -> nvmlReturn_t {
-    device_call(device, "nvmlDeviceGetBAR1MemoryInfo", "bar1_memory_info", |call| {
-        let (total, used) = (call.int("bar1_total")?, call.int("bar1_used")?);
-        let free = call.int("bar1_free").unwrap_or((total - used).max(0));
-        put(
-            out,
-            nvmlBAR1Memory_t {
-                bar1Total: total as u64,
-                bar1Free: free as u64,
-                bar1Used: used as u64,
-            },
-        )
-    })
+    device_call(
+        device,
+        "nvmlDeviceGetBAR1MemoryInfo",
+        "bar1_memory_info",
+        |call| {
+            let (total, used) = (call.int("bar1_total")?, call.int("bar1_used")?);
+            let free = call.int("bar1_free").unwrap_or((total - used).max(0));
+            put(
+                out,
+                nvmlBAR1Memory_t {
+                    bar1Total: total as u64,
+                    bar1Free: free as u64,
+                    bar1Used: used as u64,
+                },
+            )
+        },
+    )
 }
 
 const ECC: [[&str; 2]; 2] = [
@@ -92,9 +102,12 @@ pub extern "C" fn nvmlDeviceGetTotalEccErrors(
     counter: c_uint,
     out: *mut c_ulonglong,
 ) -> nvmlReturn_t {
-    device_call(device, "nvmlDeviceGetTotalEccErrors", "total_ecc_errors", |call| {
-        put(out, call.int(ecc_key(error, counter)?)? as c_ulonglong)
-    })
+    device_call(
+        device,
+        "nvmlDeviceGetTotalEccErrors",
+        "total_ecc_errors",
+        |call| put(out, call.int(ecc_key(error, counter)?)? as c_ulonglong),
+    )
 }
 
 fn ecc_at(call: &Call, error: c_uint, counter: c_uint, place: &str) -> Result<u64, u32> {
@@ -187,9 +200,12 @@ pub extern "C" fn nvmlDeviceGetRetiredPages(
     count: *mut c_uint,
     addresses: *mut c_ulonglong,
 ) -> nvmlReturn_t {
-    device_call(device, "nvmlDeviceGetRetiredPages", "retired_pages", |call| {
-        retired(call, cause, count, addresses).map(|_| ())
-    })
+    device_call(
+        device,
+        "nvmlDeviceGetRetiredPages",
+        "retired_pages",
+        |call| retired(call, cause, count, addresses).map(|_| ()),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -200,12 +216,17 @@ pub extern "C" fn nvmlDeviceGetRetiredPages_v2(
     addresses: *mut c_ulonglong,
     timestamps: *mut c_ulonglong,
 ) -> nvmlReturn_t {
-    device_call(device, "nvmlDeviceGetRetiredPages_v2", "retired_pages", |call| {
-        let pages = retired(call, cause, count, addresses)?;
-        // A time of 0 is the driver's own answer for a retirement whose time it does not know.
-        slice(timestamps, pages)?.fill(0);
-        Ok(())
-    })
+    device_call(
+        device,
+        "nvmlDeviceGetRetiredPages_v2",
+        "retired_pages",
+        |call| {
+            let pages = retired(call, cause, count, addresses)?;
+            // A time of 0 is the driver's own answer for a retirement whose time it does not know.
+            slice(timestamps, pages)?.fill(0);
+            Ok(())
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -216,10 +237,15 @@ pub extern "C" fn nvmlDeviceGetRemappedRows(
     pending: *mut c_uint,
     failure: *mut c_uint,
 ) -> nvmlReturn_t {
-    device_call(device, "nvmlDeviceGetRemappedRows", "remapped_rows", |call| {
-        put(corrected, call.int("remapped_corrected")? as c_uint)?;
-        put(uncorrected, call.int("remapped_uncorrected")? as c_uint)?;
-        put(pending, call.int("remapped_pending")? as c_uint)?;
-        put(failure, call.int("remapped_failure")? as c_uint)
-    })
+    device_call(
+        device,
+        "nvmlDeviceGetRemappedRows",
+        "remapped_rows",
+        |call| {
+            put(corrected, call.int("remapped_corrected")? as c_uint)?;
+            put(uncorrected, call.int("remapped_uncorrected")? as c_uint)?;
+            put(pending, call.int("remapped_pending")? as c_uint)?;
+            put(failure, call.int("remapped_failure")? as c_uint)
+        },
+    )
 }

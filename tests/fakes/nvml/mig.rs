@@ -25,9 +25,12 @@ pub extern "C" fn nvmlDeviceGetMaxMigDeviceCount(
     device: nvmlDevice_t,
     out: *mut c_uint,
 ) -> nvmlReturn_t {
-    device_call(device, "nvmlDeviceGetMaxMigDeviceCount", "mig_max_count", |call| {
-        put(out, call.int("mig_max_count")? as c_uint)
-    })
+    device_call(
+        device,
+        "nvmlDeviceGetMaxMigDeviceCount",
+        "mig_max_count",
+        |call| put(out, call.int("mig_max_count")? as c_uint),
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -75,9 +78,12 @@ pub extern "C" fn nvmlDeviceIsMigDeviceHandle(
     device: nvmlDevice_t,
     out: *mut c_uint,
 ) -> nvmlReturn_t {
-    device_call(device, "nvmlDeviceIsMigDeviceHandle", "is_mig_handle", |call| {
-        put(out, c_uint::from(call.mig.is_some()))
-    })
+    device_call(
+        device,
+        "nvmlDeviceIsMigDeviceHandle",
+        "is_mig_handle",
+        |call| put(out, c_uint::from(call.mig.is_some())),
+    )
 }
 
 macro_rules! instance_ids {

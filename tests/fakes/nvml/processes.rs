@@ -4,8 +4,8 @@ use std::ffi::{c_uint, c_ulonglong};
 
 use nvml_wrapper_sys::bindings::{
     nvmlDevice_t, nvmlProcessInfo_t, nvmlProcessInfo_v1_t, nvmlProcessInfo_v2_t,
-    nvmlProcessUtilizationInfo_v1_t, nvmlProcessUtilizationSample_t, nvmlProcessesUtilizationInfo_t,
-    nvmlProcessesUtilizationInfo_v1_t, nvmlReturn_t,
+    nvmlProcessUtilizationInfo_v1_t, nvmlProcessUtilizationSample_t,
+    nvmlProcessesUtilizationInfo_t, nvmlProcessesUtilizationInfo_v1_t, nvmlReturn_t,
 };
 
 use crate::fields::unix_us;

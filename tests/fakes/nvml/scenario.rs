@@ -1,4 +1,63 @@
 //! A scenario: the TOML file that says what the library answers, when, and how slowly.
+//!
+//! ```toml
+//! extends = "steady-a100-8.toml"  # lay this file over another one of the same folder
+//! driver_version = "570.148.08"   # and nvml_version, cuda_version, driver_branch, device_count
+//! init_error = { steps = [[0, 0], [30, 9], [40, 0]] }
+//! global_lock = true              # calls go one after the other, and wait for one that blocks
+//! gpm_parallel_crash = true       # two GPM calls at once end the process
+//! clock = "calls"                 # t = step x answered utilization_rates calls of the device,
+//! step = 1.0                      #   so that a test needs no sleep; or clock = "real" with speed = 60
+//! reload = { at = 30, code = 999, order = "reversed" }
+//! latency_us = { all = 20, pcie_throughput = 20000 }      # also per device
+//! errors = { power_usage = 15 }                           # also per device, `all` for every call
+//! errors.name = { code = 15, from = 20, until = 80 }      # seconds; or after_calls, until_calls
+//! blocks = ["power_usage"]                                # never returns; or { power_usage = 5 }
+//! print = [{ call = "init", to = "stderr", text = "..." }]  # may have from, until, ...
+//! crash = [{ call = "all", how = "segv", from = 3 }]        # or abort, exit
+//!
+//! [[device]]                      # a template for `count` devices
+//! count = 8
+//! serial = "16010200153{i}"       # {i}: place in the template
+//! minor_number = { index = 0 }    # the index plus 0
+//! power_usage = 372000            # any name of `keys::DEVICE`, in NVML's unit; -1 reads as 2^64 - 1
+//! gsp_firmware_version = "not_supported"     # as if it were not named
+//! temperature = { error = 15 }               # a return code
+//! util_gpu = { square = [0, 99], period = 10, duty = 0.5, phase = 0, noise = 2, seed = 7 }
+//! clock_sm = { sine = [1400, 10], period = 7 }           # middle, amplitude
+//! fan_speed = { ramp = [30, 80], over = 60 }             # then it stays
+//! pcie_gen = { steps = [[0, 1], [30, 4]] }               # a step may be any value
+//! energy = { counter = 5, rate = [[0, 372000], [60, 0]], wrap = 32 }
+//! pcie_width = { each = [16, 8] }                        # per device of the template
+//! nvlink_down = [3]
+//!
+//! [device.only.3]                 # laid over device 3 of the template
+//! temperature = 89
+//!
+//! [device.fields]                 # a name of `keys::FIELDS` or a number, then the scope
+//! power_instant = 372000
+//! "power_instant.1" = 688000      # `.all`: UINT_MAX; `.*`: each NVLink
+//! 269 = { value = 0, type = "u64" }   # double u32 ulong u64 i64 i32 u16
+//!
+//! [device.gpm]                    # a name of `keys::GPM` or a number
+//! sm = 93.5
+//!
+//! [[device.process]]              # `process = []`: supported, and nothing runs
+//! pid = 41237                     # kind = compute | graphics | mps, name, from, until,
+//! memory = 36496736256            #   sm mem enc dec jpg ofa (%), gi, ci, age (s)
+//!
+//! [[device.event]]
+//! at = 20
+//! kind = "xid"
+//! data = 79
+//!
+//! [[device.mig]]                  # a unit of its own: values, gpm, process; from and until
+//! gpu_instance_id = 1
+//! ```
+//!
+//! Environment: `NAMEPLATE_FAKE_NVML` names the file, unless one lies beside the library with
+//! `.toml` added to its name; `NAMEPLATE_FAKE_NVML_COUNTS` a file for the call counts;
+//! `NAMEPLATE_FAKE_NVML_EPOCH` (Unix seconds) when the timeline began.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -47,7 +106,8 @@ impl Window {
 
     /// `calls` is the number of calls before this one.
     pub(crate) fn holds(&self, t: f64, calls: u64) -> bool {
-        (self.from..self.until).contains(&t) && (self.after_calls..self.until_calls).contains(&calls)
+        (self.from..self.until).contains(&t)
+            && (self.after_calls..self.until_calls).contains(&calls)
     }
 }
 
@@ -118,7 +178,11 @@ impl Behaviour {
     }
 
     pub(crate) fn blocks(&self, call: &str, t: f64, calls: u64) -> bool {
-        let holds = |name| self.blocks.get(name).is_some_and(|w: &Window| w.holds(t, calls));
+        let holds = |name| {
+            self.blocks
+                .get(name)
+                .is_some_and(|w: &Window| w.holds(t, calls))
+        };
         holds(call) || holds("all")
     }
 }
@@ -205,8 +269,8 @@ impl Scenario {
 
 /// Reads a file and lays it over the file that it `extends`.
 fn table_of(path: &Path) -> Result<Table, String> {
-    let text =
-        std::fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| format!("cannot read {}: {e}", path.display()))?;
     let mut table: Table = text
         .parse()
         .map_err(|e| format!("{}: {e}", path.display()))?;
@@ -215,24 +279,27 @@ fn table_of(path: &Path) -> Result<Table, String> {
         Some(base) => {
             let base = path.with_file_name(self::text(&base)?);
             let mut merged = table_of(&base)?;
-            merge(&mut merged, table);
+            merge(&mut merged, table, false);
             Ok(merged)
         }
     }
 }
 
-/// Lays `over` onto `base`: tables key by key, lists of tables place by place, the rest replaced.
-fn merge(base: &mut Table, over: Table) {
+/// Lays `over` onto `base`: sections key by key, lists of tables place by place, the rest replaced.
+/// The tables of `only` are sections whatever their name.
+fn merge(base: &mut Table, over: Table, in_only: bool) {
     for (key, value) in over {
         match (base.get_mut(&key), value) {
             // A value's own table is replaced whole, or two shapes would stand in it.
-            (Some(Toml::Table(old)), Toml::Table(new)) if keys::is_section(&key) => merge(old, new),
+            (Some(Toml::Table(old)), Toml::Table(new)) if in_only || keys::is_section(&key) => {
+                merge(old, new, key == "only");
+            }
             (Some(Toml::Array(old)), Toml::Array(new))
                 if !new.is_empty() && new.iter().all(Toml::is_table) =>
             {
                 for (place, value) in new.into_iter().enumerate() {
                     match (old.get_mut(place), value) {
-                        (Some(Toml::Table(old)), Toml::Table(new)) => merge(old, new),
+                        (Some(Toml::Table(old)), Toml::Table(new)) => merge(old, new, false),
                         (_, value) => old.push(value),
                     }
                 }
@@ -253,7 +320,7 @@ fn devices(templates: Vec<Table>) -> Result<Vec<Unit>, String> {
         for nth in 0..count {
             let mut table = template.clone();
             if let Some(Toml::Table(own)) = only.remove(&nth.to_string()) {
-                merge(&mut table, own);
+                merge(&mut table, own, false);
             }
             let index = devices.len();
             let unit =

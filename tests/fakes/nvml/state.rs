@@ -116,12 +116,10 @@ pub(crate) fn library_call(
     let t = live.latest();
     let stale = live.reloaded(t);
     // Waiting for an event does not hold the driver's lock.
-    let result = live
-        .pass(LIBRARY, None, call, t, stale)
-        .and_then(|lock| {
-            let _lock = lock.filter(|_| call != "event_set_wait");
-            body(&live, t)
-        });
+    let result = live.pass(LIBRARY, None, call, t, stale).and_then(|lock| {
+        let _lock = lock.filter(|_| call != "event_set_wait");
+        body(&live, t)
+    });
     result.err().unwrap_or(SUCCESS)
 }
 
@@ -256,8 +254,7 @@ impl Live {
         let mig = ((handle >> 12) & 0xFFF).checked_sub(1);
         let generation = (handle >> 24) & 0xFF;
         let stale = generation != usize::from(self.after_reload());
-        let device = self.scenario.devices.get(place)?;
-        let _ = device;
+        self.scenario.devices.get(place)?;
         Some((stale || self.reloaded(self.now(place)), place, mig))
     }
 
@@ -290,7 +287,11 @@ impl Live {
             wait_us(latency.number(at).unwrap_or(0.0));
         }
         if stale && call != "init" && call != "shutdown" {
-            return Err(self.scenario.reload.as_ref().map_or(UNINITIALIZED, |r| r.code));
+            return Err(self
+                .scenario
+                .reload
+                .as_ref()
+                .map_or(UNINITIALIZED, |r| r.code));
         }
         match levels().find_map(|level| level.error(call, t, before)) {
             Some(code) if code != SUCCESS => Err(code),

@@ -5,7 +5,9 @@ use std::ffi::{CStr, c_char, c_int, c_uint};
 use nvml_wrapper_sys::bindings::{nvmlDevice_t, nvmlPciInfo_t, nvmlReturn_t};
 
 use crate::out::{check_version, copy_text, filled, put, put_text, text_of};
-use crate::state::{Call, INVALID_ARGUMENT, Live, NOT_FOUND, device_call, init, library_call, shutdown};
+use crate::state::{
+    Call, INVALID_ARGUMENT, Live, NOT_FOUND, device_call, init, library_call, shutdown,
+};
 use crate::unit::whole;
 use crate::value::{Datum, NOT_SUPPORTED};
 
@@ -127,7 +129,10 @@ pub extern "C" fn nvmlSystemGetProcessName(
 ) -> nvmlReturn_t {
     library_call("nvmlSystemGetProcessName", "process_name", |live, _| {
         let mut processes = live.scenario.devices.iter().flat_map(|unit| {
-            let on_mig = unit.mig.iter().flat_map(|mig| mig.processes.iter().flatten());
+            let on_mig = unit
+                .mig
+                .iter()
+                .flat_map(|mig| mig.processes.iter().flatten());
             unit.processes.iter().flatten().chain(on_mig)
         });
         let process = processes.find(|process| process.pid == pid);
@@ -152,7 +157,12 @@ fn count(live: &Live, t: f64) -> c_uint {
     named.map_or(live.scenario.devices.len() as c_uint, |n| n as c_uint)
 }
 
-fn put_handle(live: &Live, place: Option<usize>, out: *mut nvmlDevice_t, none: u32) -> Result<(), u32> {
+fn put_handle(
+    live: &Live,
+    place: Option<usize>,
+    out: *mut nvmlDevice_t,
+    none: u32,
+) -> Result<(), u32> {
     put(out, live.handle(place.ok_or(none)?, None))
 }
 
