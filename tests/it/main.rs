@@ -1,7 +1,7 @@
 //! The integration tests: one binary, a module per subject.
 //!
-//! The fake libraries are examples. `cargo test` builds them; with `--test it` alone, say
-//! `cargo test --examples --test it`.
+//! The fake libraries are examples. `cargo test` without target flags builds them; before
+//! `cargo test --test it`, say `cargo build --examples`.
 
 mod fake_nvml;
 #[path = "../support/mod.rs"]

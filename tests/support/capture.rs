@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 use super::capture_values::{As, FIELDS, MIG, REASONS, VALUES};
+use super::nvml::FakeNvml;
 
 /// A name, its text, and what stands below it.
 #[derive(Debug, Default, Clone)]
@@ -205,6 +206,20 @@ fn close(open: &mut Vec<(isize, Node)>, indent: isize) {
 }
 
 impl Capture {
+    /// The library that answers what was captured, without what its driver lacked.
+    pub(crate) fn fake(&self) -> FakeNvml {
+        let fake = FakeNvml::new(&self.scenario());
+        let driver = self.head.text(&["driver_version", "kmd_version"]);
+        // Version 2 of the memory call came with driver 510.
+        match driver
+            .map(version)
+            .is_some_and(|version| version < (510, 0))
+        {
+            true => fake.without(&["nvmlDeviceGetMemoryInfo_v2"]),
+            false => fake,
+        }
+    }
+
     /// The scenario that answers what was captured.
     pub(crate) fn scenario(&self) -> String {
         let mut table = Table::new();
@@ -232,11 +247,14 @@ impl Capture {
 
 /// Field ids 251 to 273 changed their meaning with 580.82.
 fn renumbered(driver: &str) -> bool {
+    version(driver) >= (580, 82)
+}
+
+fn version(driver: &str) -> (u32, u32) {
     let mut parts = driver
         .split('.')
         .map(|part| part.parse::<u32>().unwrap_or(0));
-    let version = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
-    version >= (580, 82)
+    (parts.next().unwrap_or(0), parts.next().unwrap_or(0))
 }
 
 fn device(node: &Node, new_ids: bool) -> Table {

@@ -1,14 +1,16 @@
 //! A fake NVIDIA library for one test: a copy of the built example with its scenario beside it, so
 //! that tests of one process do not share a library, and the environment for a child process.
 //!
-//! `cargo test` builds the example. With `--test it` alone it does not: say
-//! `cargo test --examples --test it`, or `cargo build --examples` before.
+//! `cargo test` without target flags builds the example. With `--test it` it does not, and with
+//! `--examples` or `--all-targets` cargo makes a test of it instead of a library: say
+//! `cargo build --examples` before those.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use tempfile::TempDir;
 
@@ -80,10 +82,16 @@ impl FakeNvml {
     }
 
     /// What a child process needs to find the library under its usual name and to count its calls.
+    /// The timeline begins now, and goes on in a process that is started again with the same values.
     pub(crate) fn env(&self) -> Vec<(&'static str, OsString)> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         vec![
             ("LD_LIBRARY_PATH", self.dir.path().into()),
             ("NAMEPLATE_FAKE_NVML_COUNTS", self.counts_file().into()),
+            (
+                "NAMEPLATE_FAKE_NVML_EPOCH",
+                now.as_secs_f64().to_string().into(),
+            ),
         ]
     }
 
@@ -131,8 +139,8 @@ fn built() -> PathBuf {
     let library = profile.join("examples/libnvidia_ml_fake.so");
     assert!(
         library.is_file(),
-        "the fake NVML library is not built: {} is missing; run `cargo test --examples --test it` or \
-         `cargo build --examples` first",
+        "the fake NVML library is not built: {} is missing; run `cargo build --examples` first (`cargo test` \
+         without target flags does it too)",
         library.display()
     );
     library

@@ -11,10 +11,9 @@ use crate::out::{check_version, filled, put, slice};
 use crate::state::{Call, INSUFFICIENT_SIZE, INVALID_ARGUMENT, device_call};
 
 /// total, reserved, used, free; free is the rest where the scenario does not name it.
-fn sizes(call: &Call) -> Result<[u64; 4], u32> {
+fn sizes(call: &Call, reserved: i128) -> Result<[u64; 4], u32> {
     let total = call.int("memory_total")?;
     let used = call.int("memory_used")?;
-    let reserved = call.int("memory_reserved").unwrap_or(0);
     let free = call
         .int("memory_free")
         .unwrap_or((total - used - reserved).max(0));
@@ -27,8 +26,9 @@ pub extern "C" fn nvmlDeviceGetMemoryInfo(
     out: *mut nvmlMemory_t,
 ) -> nvmlReturn_t {
     device_call(device, "nvmlDeviceGetMemoryInfo", "memory_info", |call| {
-        let [total, reserved, used, free] = sizes(call)?;
-        // Version 1 counts what is reserved as used.
+        // Version 1 counts what is reserved as used, and was there before it was told apart.
+        let reserved = call.int("memory_reserved").unwrap_or(0);
+        let [total, reserved, used, free] = sizes(call, reserved)?;
         put(
             out,
             nvmlMemory_t {
@@ -52,7 +52,8 @@ pub extern "C" fn nvmlDeviceGetMemoryInfo_v2(
         |call| {
             let info = filled(out)?;
             check_version::<nvmlMemory_v2_t>(info.version, 2)?;
-            [info.total, info.reserved, info.used, info.free] = sizes(call)?;
+            let reserved = call.int("memory_reserved")?;
+            [info.total, info.reserved, info.used, info.free] = sizes(call, reserved)?;
             Ok(())
         },
     )

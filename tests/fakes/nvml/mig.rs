@@ -108,11 +108,11 @@ macro_rules! attributes {
                 let count = |key| call.int(key).map(|n| n as c_uint);
                 put(out, nvmlDeviceAttributes_t {
                     multiprocessorCount: count("mig_sm_count")?,
-                    sharedCopyEngineCount: count("mig_copy_engines").unwrap_or(0),
-                    sharedDecoderCount: count("mig_decoders").unwrap_or(0),
-                    sharedEncoderCount: count("mig_encoders").unwrap_or(0),
-                    sharedJpegCount: count("mig_jpegs").unwrap_or(0),
-                    sharedOfaCount: count("mig_ofas").unwrap_or(0),
+                    sharedCopyEngineCount: count("mig_copy_engines")?,
+                    sharedDecoderCount: count("mig_decoders")?,
+                    sharedEncoderCount: count("mig_encoders")?,
+                    sharedJpegCount: count("mig_jpegs")?,
+                    sharedOfaCount: count("mig_ofas")?,
                     gpuInstanceSliceCount: count("mig_gpu_slices")?,
                     computeInstanceSliceCount: count("mig_compute_slices")?,
                     memorySizeMB: call.int("mig_memory_mb")? as u64,

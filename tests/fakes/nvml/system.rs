@@ -157,13 +157,19 @@ fn count(live: &Live, t: f64) -> c_uint {
     named.map_or(live.scenario.devices.len() as c_uint, |n| n as c_uint)
 }
 
+/// A handle; a device whose calls fail may refuse it, as one that fell off the bus does.
 fn put_handle(
     live: &Live,
     place: Option<usize>,
+    (call, none): (&str, u32),
     out: *mut nvmlDevice_t,
-    none: u32,
 ) -> Result<(), u32> {
-    put(out, live.handle(place.ok_or(none)?, None))
+    let place = place.ok_or(none)?;
+    let behaviour = &live.scenario.devices[place].behaviour;
+    match behaviour.error(call, live.now(place), 0) {
+        Some(code) if code != 0 => Err(code),
+        _ => put(out, live.handle(place, None)),
+    }
 }
 
 macro_rules! handles_by_index {
@@ -174,7 +180,7 @@ macro_rules! handles_by_index {
                 if index >= count(live, t) {
                     return Err(INVALID_ARGUMENT);
                 }
-                put_handle(live, live.place(index as usize), out, INVALID_ARGUMENT)
+                put_handle(live, live.place(index as usize), ("handle_by_index", INVALID_ARGUMENT), out)
             })
         }
     )*};
@@ -191,7 +197,7 @@ pub extern "C" fn nvmlDeviceGetHandleByUUID(
         let wanted = text_of(uuid)?;
         for (place, gpu) in live.scenario.devices.iter().enumerate() {
             if gpu.text("uuid", t).is_ok_and(|uuid| uuid == wanted) {
-                return put(out, live.handle(place, None));
+                return put_handle(live, Some(place), ("handle_by_uuid", NOT_FOUND), out);
             }
             let mig = gpu
                 .mig
@@ -214,7 +220,7 @@ macro_rules! handles_by_text {
                 let place = live.scenario.devices.iter().position(|gpu| {
                     gpu.text($key, t).is_ok_and(|own| same_address(&own, wanted))
                 });
-                put_handle(live, place, out, NOT_FOUND)
+                put_handle(live, place, ($call, NOT_FOUND), out)
             })
         }
     )*};
