@@ -64,13 +64,13 @@ pub(crate) struct Capture {
 
 /// The folder of captures; None, and a line that says so, where there is none.
 pub(crate) fn folder() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/captures/nvidia");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/captures/nvidia");
-    if folder.is_dir() {
-        return Some(folder);
+    // Beside the project, or beside the folder that a second working tree of it lies in.
+    for shared in ["../shared", "../../shared"] {
+        let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join(shared);
+        let folder = shared.join("captures/nvidia");
+        if folder.is_dir() {
+            return Some(folder);
+        }
     }
     #[allow(clippy::print_stderr, reason = "a test says that it did nothing")]
     {

@@ -97,15 +97,8 @@ numbers! {
 }
 
 /// Two values of one call; one that is not supported takes both along.
-fn pair<A, B>(
-    call: &Call,
-    (first, key): (*mut A, &str),
-    (second, other): (*mut B, &str),
-    as_types: (fn(i128) -> A, fn(i128) -> B),
-) -> Result<(), u32> {
-    let (a, b) = (call.int(key)?, call.int(other)?);
-    put(first, as_types.0(a))?;
-    put(second, as_types.1(b))
+fn pair(call: &Call, first: &str, second: &str) -> Result<(i128, i128), u32> {
+    Ok((call.int(first)?, call.int(second)?))
 }
 
 #[unsafe(no_mangle)]
@@ -119,13 +112,9 @@ pub extern "C" fn nvmlDeviceGetCudaComputeCapability(
         "nvmlDeviceGetCudaComputeCapability",
         "cuda_compute_capability",
         |call| {
-            let int = |i: i128| i as c_int;
-            pair(
-                call,
-                (major, "cuda_major"),
-                (minor, "cuda_minor"),
-                (int, int),
-            )
+            let (own_major, own_minor) = pair(call, "cuda_major", "cuda_minor")?;
+            put(major, own_major as c_int)?;
+            put(minor, own_minor as c_int)
         },
     )
 }
@@ -141,13 +130,9 @@ pub extern "C" fn nvmlDeviceGetPowerManagementLimitConstraints(
         "nvmlDeviceGetPowerManagementLimitConstraints",
         "power_limit_constraints",
         |call| {
-            let uint = |i: i128| i as c_uint;
-            pair(
-                call,
-                (min, "power_min_limit"),
-                (max, "power_max_limit"),
-                (uint, uint),
-            )
+            let (least, most) = pair(call, "power_min_limit", "power_max_limit")?;
+            put(min, least as c_uint)?;
+            put(max, most as c_uint)
         },
     )
 }
@@ -349,8 +334,9 @@ macro_rules! engine_utilizations {
         #[unsafe(no_mangle)]
         pub extern "C" fn $function(device: nvmlDevice_t, out: *mut c_uint, period_us: *mut c_uint) -> nvmlReturn_t {
             device_call(device, stringify!($function), $call, |call| {
-                let uint = |i: i128| i as c_uint;
-                pair(call, (out, $key), (period_us, "util_sampling_period"), (uint, uint))
+                let (share, period) = pair(call, $key, "util_sampling_period")?;
+                put(out, share as c_uint)?;
+                put(period_us, period as c_uint)
             })
         }
     )*};

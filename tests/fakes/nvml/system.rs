@@ -60,7 +60,7 @@ fn error_string(result: nvmlReturn_t) -> &'static CStr {
         19 => c"In use by another client",
         20 => c"Insufficient Memory",
         21 => c"No data",
-        22 => c"The requested vgpu operation is not available on target device, becasue ECC is enabled",
+        22 => c"vGPU operation not available while ECC is enabled",
         23 => c"Insufficient Resources",
         24 => c"Frequency Not Supported",
         25 => c"Argument version mismatch",
