@@ -4,5 +4,6 @@
 //! `cargo test --test it`, say `cargo build --examples`.
 
 mod fake_nvml;
+mod fake_nvml_process;
 #[path = "../support/mod.rs"]
 mod support;
