@@ -64,13 +64,9 @@ pub(crate) struct Capture {
 
 /// The folder of captures; None, and a line that says so, where there is none.
 pub(crate) fn folder() -> Option<PathBuf> {
-    // Beside the project, or beside the folder that a second working tree of it lies in.
-    for shared in ["../shared", "../../shared"] {
-        let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join(shared);
-        let folder = shared.join("captures/nvidia");
-        if folder.is_dir() {
-            return Some(folder);
-        }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/captures/nvidia");
+    if folder.is_dir() {
+        return Some(folder);
     }
     #[allow(clippy::print_stderr, reason = "a test says that it did nothing")]
     {
@@ -85,7 +81,7 @@ pub(crate) fn read(path: &Path) -> Option<Capture> {
     let capture = match path.extension().and_then(|e| e.to_str()) {
         Some("xml") => from_xml(&text),
         Some("csv") => from_csv(&text),
-        Some("txt") if text.contains("\nGPU 0") => from_text(&text),
+        Some("txt") if text.contains("\nGPU 0000") => from_text(&text),
         _ => return None,
     };
     (!capture.devices.is_empty()).then_some(capture)
@@ -163,7 +159,7 @@ pub(crate) fn from_text(text: &str) -> Capture {
     for line in text.lines().map(|line| line.trim_end()) {
         let bare = line.trim_start();
         let indent = (line.len() - bare.len()) as isize;
-        let is_device = indent == 0 && bare.starts_with("GPU 0");
+        let is_device = indent == 0 && bare.starts_with("GPU 0000");
         let (name, value) = match bare.split_once(": ") {
             Some((name, value)) if !is_device => (name.trim_end(), value.trim()),
             _ => (bare, ""),
