@@ -4,5 +4,6 @@
 
 pub mod model;
 pub mod probe;
+pub mod publish;
 pub mod text;
 pub mod units;

@@ -69,7 +69,8 @@ mod help;
 mod meter;
 mod overview;
 mod probe;
+mod report;
 mod state;
 mod unit;
 
-areas! { chrome, device, errors, findings, help, meter, overview, probe, state, unit }
+areas! { chrome, device, errors, findings, help, meter, overview, probe, report, state, unit }
