@@ -39,7 +39,7 @@ impl SourceKind {
 }
 
 /// Start-up steps, as far as they are known.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize, serde::Deserialize)]
 #[allow(missing_docs)] // the contract's names
 pub struct Startup {
     pub billing_started: Option<Timestamp>,
@@ -50,7 +50,7 @@ pub struct Startup {
 }
 
 /// A device's state in a verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[allow(missing_docs)] // the contract's words
 pub enum VerdictState {
     Working,

@@ -15,8 +15,12 @@
 //! A new area is a file in `keys/` with `catalogue! { name: ... }` and one line in the list of `keys/mod.rs`.
 
 mod catalogue;
+mod clean;
 mod keys;
 mod lang;
+mod nearest;
 
 pub use catalogue::Catalogue;
+pub use clean::{clean, clean_width};
 pub use lang::{Lang, UnknownLang};
+pub use nearest::nearest;

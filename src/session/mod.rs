@@ -1,0 +1,110 @@
+//! The fold: ticks in, a view out. It has no clock, file, network, environment or random number; time is in the tick.
+
+mod derive;
+mod device;
+mod fold;
+mod happen;
+mod held;
+mod known;
+mod rate;
+mod series;
+mod thermal;
+mod throttle;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+pub use series::{Series, Track};
+pub use view::worse;
+
+use crate::ledger::{Checkpoint, Ledger};
+use crate::model::{
+    Config, DeviceId, Event, Host, HostSample, PlateEntry, Plates, ProbeReport, Process, SourceKind, Startup,
+};
+use crate::units::MonoTime;
+use device::DeviceState;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Events kept for the screen and the documents.
+const EVENTS_KEPT: usize = 1000;
+
+/// What a session begins with: the first record of every recording. The same Start and the same ticks give the same
+/// view, live or replayed.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Start {
+    /// What the user wants.
+    pub config: Config,
+    /// The ledger as it stood.
+    pub ledger: Option<Checkpoint>,
+    /// The devices as they were remembered.
+    devices: Vec<DeviceState>,
+    host: Host,
+    host_sample: Option<(MonoTime, HostSample)>,
+    host_processes: Vec<Process>,
+    probes: Vec<ProbeReport>,
+    startup: Startup,
+    events: VecDeque<Event>,
+    last: Option<Instant>,
+}
+
+/// The newest tick's frame.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Instant {
+    seq: u64,
+    at: jiff::Timestamp,
+    mono: MonoTime,
+    interval: Duration,
+    dropped: u64,
+}
+
+impl Start {
+    /// A first start: nothing is remembered.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self { config, ..Self::default() }
+    }
+}
+
+/// Folds ticks.
+pub struct Session {
+    start: Start,
+    source: SourceKind,
+    ledger: Ledger,
+    plates: Arc<Plates>,
+    series: BTreeMap<DeviceId, Series>,
+}
+
+impl Session {
+    /// Begins, or goes on from where another session stood.
+    #[must_use]
+    pub fn new(start: Start, plates: Arc<Plates>, source: SourceKind) -> Self {
+        let ledger = Ledger::new(&start.config, start.ledger.clone());
+        Self { ledger, plates, source, series: BTreeMap::new(), start }
+    }
+
+    /// Everything that is needed to go on from here with the same results.
+    #[must_use]
+    pub fn start(&self) -> Start {
+        Start { ledger: Some(self.ledger.checkpoint()), ..self.start.clone() }
+    }
+
+    /// The last minutes of a device at full rate.
+    #[must_use]
+    pub fn series(&self, device: &DeviceId) -> Option<&Series> {
+        self.series.get(device)
+    }
+
+    /// All series, for a view that is to stand still.
+    #[must_use]
+    pub fn all_series(&self) -> &BTreeMap<DeviceId, Series> {
+        &self.series
+    }
+
+    fn entry(&self, state: &DeviceState) -> Option<&PlateEntry> {
+        self.plates.find(&state.device.name).map(AsRef::as_ref)
+    }
+}

@@ -1,0 +1,188 @@
+//! The view that sinks read.
+
+use super::derive::derive;
+use super::device::{DeviceState, REASON_COUNTERS};
+use super::{Session, known, throttle};
+use crate::model::{
+    Absent, BoardView, Confidence, DeviceKind, DeviceView, Energy, Evidence, EvidenceKind, Figure, Metric, PathView,
+    ProcessView, Snapshot, StateWord, Value, Verdict, VerdictState,
+};
+use std::sync::Arc;
+
+impl Session {
+    /// The view at the newest tick; `None` before the first.
+    #[must_use]
+    pub fn snapshot(&self) -> Option<Snapshot> {
+        let last = self.start.last?;
+        let devices: Vec<DeviceView> = self.start.devices.iter().map(|d| self.device_view(d, last.at)).collect();
+        let (host_at, host_sample) = match &self.start.host_sample {
+            Some((at, sample)) => (Some(*at), sample.clone()),
+            None => (None, crate::model::HostSample::default()),
+        };
+        Some(Snapshot {
+            seq: last.seq,
+            at: last.at,
+            mono: last.mono,
+            interval: last.interval,
+            dropped: last.dropped,
+            source: self.source.clone(),
+            probes: self.start.probes.clone(),
+            host: self.start.host.clone(),
+            host_sample,
+            host_age_s: host_at.map_or(0.0, |at| last.mono.seconds_since(at)),
+            startup: self.start.startup,
+            boards: boards(&devices),
+            energy: self.energy(),
+            devices,
+            events: Arc::new(self.start.events.iter().cloned().collect()),
+            cost: if self.start.devices.is_empty() { None } else { self.ledger.cost(last.at) },
+        })
+    }
+
+    fn device_view(&self, state: &DeviceState, at: jiff::Timestamp) -> DeviceView {
+        let moment = self.moment();
+        let derived = derive(state, self.entry(state), moment);
+        let phase_seconds = self.ledger.device_seconds(&state.device.id, at);
+        let known = known::known(state, &derived.figures, state.phase, at, moment, phase_seconds.total());
+        let held = state.memory_held().is_some_and(|bytes| bytes > 0.0);
+        let reasons = state.held.value(Metric::Reasons, moment.now, moment.interval_s, state.silence());
+        let mig = state.held.readings().get(Metric::MigEnabled).ok().map(|on| {
+            let mine = |d: &&DeviceState| d.device.parent.as_ref() == Some(&state.device.id);
+            (on > 0.0, self.start.devices.iter().filter(mine).map(|d| d.device.id.clone()).collect())
+        });
+        DeviceView {
+            device: state.device.clone(),
+            readings: state.held.readings().clone(),
+            age_s: state.sampled.map(|sampled| moment.now.seconds_since(sampled).max(0.0)),
+            silent: state.silent,
+            power_kind: derived.power_kind,
+            power_scope: derived.power_scope,
+            plate_power_source: derived.plate_power_source,
+            rated_power_source: derived.rated_power_source,
+            temperature_sensor: derived.temperature_sensor,
+            headroom_source: derived.headroom_source,
+            work_ratio_source: derived.work_ratio_source,
+            throttle: reasons.reading.map(|bits| throttle::words(bits as u64)),
+            throttle_seconds: REASON_COUNTERS
+                .iter()
+                .zip(&state.reasons)
+                .filter_map(|((_, name), growth)| Some((*name, growth.sum()?)))
+                .collect(),
+            pcie_method: derived.pcie_method,
+            path: PathView { hops: state.path.clone() },
+            mig,
+            xid: state.xid,
+            processes: self.process_views(state),
+            processes_age_s: state.processes_at.map_or(0.0, |at| moment.now.seconds_since(at)),
+            phase: state.phase,
+            phase_seconds,
+            verdict: verdict(state, derived.figures.get(Figure::Utilization), self.start.config.compute_threshold, moment.interval_s),
+            word: known::word(&known, state.phase, held),
+            figures: derived.figures,
+            known,
+        }
+    }
+
+    fn process_views(&self, state: &DeviceState) -> Result<Vec<ProcessView>, Absent> {
+        let list = state.processes.as_ref().map_err(|why| *why)?;
+        Ok(list
+            .iter()
+            .map(|process| ProcessView {
+                device: process.clone(),
+                host: self.start.host_processes.iter().find(|p| p.pid == process.pid).cloned(),
+            })
+            .collect())
+    }
+
+    /// Energy over all boards since the session began: the counter's where there is one, else power over time.
+    fn energy(&self) -> Option<Energy> {
+        let whole = || self.start.devices.iter().filter(|d| d.device.kind == DeviceKind::Device);
+        let mut joules = 0.0;
+        let mut any = false;
+        for state in whole() {
+            let sum = state.energy.sum().or((state.energy_by_power_j > 0.0).then_some(state.energy_by_power_j));
+            any |= sum.is_some();
+            joules += sum.unwrap_or(0.0);
+        }
+        // A superchip's counter covers its whole module.
+        let module = whole().any(|d| d.held.readings().get(Metric::ModulePower).is_ok());
+        any.then_some(Energy { kwh: joules / 3.6e6, scope: if module { "module" } else { "gpu" } })
+    }
+}
+
+/// Before the rules exist: what utilization alone says, with its threshold.
+fn verdict(state: &DeviceState, utilization: Value, threshold: f64, interval_s: f64) -> Verdict {
+    let shown = state.state;
+    let evidence = utilization.ok().map(|value| Evidence {
+        metric: Figure::Utilization.path(),
+        kind: EvidenceKind::Counter,
+        value,
+        unit: "ratio",
+        comparison: if value > threshold { ">" } else { "<=" },
+        threshold,
+        whose: "config",
+        window_s: interval_s,
+    });
+    let (cause, confidence) = match shown.state {
+        VerdictState::Lost => ("device_lost", Confidence::Sure),
+        VerdictState::Unknown => ("unknown", Confidence::Suspect),
+        _ => ("none", Confidence::Likely),
+    };
+    Verdict {
+        state: shown.state,
+        cause,
+        confidence,
+        since: shown.since,
+        counts: shown.state == VerdictState::Lost,
+        evidence: if matches!(shown.state, VerdictState::Working | VerdictState::Idle) {
+            evidence.into_iter().collect()
+        } else {
+            Vec::new()
+        },
+    }
+}
+
+fn boards(devices: &[DeviceView]) -> Vec<BoardView> {
+    let mut boards: Vec<BoardView> = Vec::new();
+    for view in devices {
+        if let Some(board) = boards.iter_mut().find(|b| b.id == view.device.board) {
+            board.devices.push(view.device.id.clone());
+            if view.device.kind == DeviceKind::Device {
+                let add = |sum: &mut Value, figure| *sum = sum.with(view.figures.get(figure), |a, b| a + b);
+                add(&mut board.power_w, Figure::Power);
+                add(&mut board.power_limit_w, Figure::PowerLimit);
+                add(&mut board.plate_power_w, Figure::PlatePower);
+            }
+            continue;
+        }
+        boards.push(BoardView {
+            id: view.device.board.clone(),
+            name: view.device.name.clone(),
+            devices: vec![view.device.id.clone()],
+            power_w: view.figures.get(Figure::Power),
+            power_limit_w: view.figures.get(Figure::PowerLimit),
+            plate_power_w: view.figures.get(Figure::PlatePower),
+        });
+    }
+    boards
+}
+
+/// Whether a state is worse than another, for the selection that follows the worst.
+#[must_use]
+pub fn worse(a: StateWord, b: StateWord) -> bool {
+    let rank = |word| match word {
+        StateWord::Working => 0,
+        StateWord::Idle => 1,
+        StateWord::Held => 2,
+        StateWord::Capped => 3,
+        StateWord::Narrow => 4,
+        StateWord::Unknown => 5,
+        StateWord::Hot => 6,
+        StateWord::Doubtful => 7,
+        StateWord::Braked => 8,
+        StateWord::Silent => 9,
+        StateWord::Faulty => 10,
+        StateWord::Lost => 11,
+    };
+    rank(a) > rank(b)
+}
