@@ -70,7 +70,8 @@ mod host;
 mod meter;
 mod overview;
 mod probe;
+mod report;
 mod state;
 mod unit;
 
-areas! { chrome, device, errors, findings, help, host, meter, overview, probe, state, unit }
+areas! { chrome, device, errors, findings, help, host, meter, overview, probe, report, state, unit }
