@@ -6,6 +6,7 @@
 mod backoff;
 mod clock;
 pub mod host_source;
+mod host_worker;
 mod live;
 mod process;
 mod supervise;

@@ -1,6 +1,7 @@
 //! The calls into a vendor's library, and what comes back.
 
 use super::PathReader;
+use super::coordinator::Message;
 use crate::model::{Device, DeviceId, DeviceProcess, Hop, Metric, ProbeReport, Reading, Readings};
 use crate::probe::clock::boot_now;
 use crate::probe::vendor::{Answer, Opened, Vendor};
@@ -8,6 +9,8 @@ use crate::units::MonoTime;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
 
 /// A call to make.
 pub(super) enum Call {
@@ -102,6 +105,31 @@ fn make(vendor: &dyn Vendor, root: &std::path::Path, path: &PathReader, call: Ca
         Call::Processes(id) => {
             let list = vendor.processes(&id);
             Outcome::Processes(id, list)
+        }
+    }
+}
+
+/// How long one wait for events may take.
+const EVENT_WAIT: Duration = Duration::from_secs(2);
+
+/// Hands the driver's events on until there are none to come, or nobody wants them.
+pub(super) fn forward_events(vendor: &dyn Vendor, post: &Sender<Message>) {
+    loop {
+        let begun = Instant::now();
+        let waited = catch_unwind(AssertUnwindSafe(|| vendor.wait_events(EVENT_WAIT)));
+        match waited {
+            Ok(Some(events)) if events.is_empty() => {
+                // A library that is being opened again answers at once: never a busy loop.
+                if begun.elapsed() < EVENT_WAIT / 2 {
+                    std::thread::sleep(EVENT_WAIT / 4);
+                }
+            }
+            Ok(Some(events)) => {
+                if post.send(Message::Events(events)).is_err() {
+                    return;
+                }
+            }
+            Ok(None) | Err(_) => return,
         }
     }
 }

@@ -124,7 +124,6 @@ impl Lane {
         let me = shared.lock().in_charge;
         let started = std::thread::Builder::new()
             .name(shared.name.to_owned())
-            .stack_size(512 << 10)
             .spawn(move || shared.run(me));
         self.unmanned = match started {
             Ok(_) => false,
@@ -160,6 +159,9 @@ impl Lane {
     /// If the current call is past `deadline`, leaves its thread behind with it (its result comes as
     /// [`Message::Late`]) and goes on with a new thread.
     pub(super) fn leave_behind(&mut self, now: Instant, deadline: Duration) -> Option<(Key, Instant)> {
+        if self.unmanned && self.load() > 0 {
+            self.man();
+        }
         let mut state = self.shared.lock();
         let past = matches!(&state.current, Some((_, since)) if now.duration_since(*since) >= deadline);
         if !past {
