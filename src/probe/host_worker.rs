@@ -88,9 +88,7 @@ fn serve(
     while wanted {
         wanted = match asked.recv() {
             Ok(Request::Sample) => deliver(HostNews::Sample(Box::new(source.sample()))),
-            Ok(Request::Processes(pids)) => {
-                deliver(HostNews::Processes(source.processes(&pids)))
-            }
+            Ok(Request::Processes(pids)) => deliver(HostNews::Processes(source.processes(&pids))),
             Err(_) => false,
         };
     }

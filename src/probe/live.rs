@@ -135,7 +135,9 @@ struct Ended;
 
 /// When the tick after the one that was due comes, and how many were missed in between.
 fn next_due(due: MonoTime, now: MonoTime, interval: Duration) -> (MonoTime, u64) {
-    let interval = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX).max(1);
+    let interval = u64::try_from(interval.as_nanos())
+        .unwrap_or(u64::MAX)
+        .max(1);
     let missed = now.0.saturating_sub(due.0) / interval;
     let next = due
         .0
@@ -224,7 +226,9 @@ impl Run {
             return;
         };
         if pids.is_empty() {
-            self.gathered.changes.push(Change::HostProcesses(Vec::new()));
+            self.gathered
+                .changes
+                .push(Change::HostProcesses(Vec::new()));
             self.processes.asked(Instant::now(), true);
         } else if host.ask_processes(pids) {
             self.processes.asked(Instant::now(), false);
@@ -314,7 +318,11 @@ impl Run {
             events,
         };
         self.processes.learn(&tick);
-        if (self.sink)(tick) { Ok(()) } else { Err(Ended) }
+        if (self.sink)(tick) {
+            Ok(())
+        } else {
+            Err(Ended)
+        }
     }
 }
 
@@ -373,14 +381,20 @@ impl OwnedProcesses {
         } else {
             PROCESSES_EVERY
         };
-        if self.asked.is_some_and(|asked| now.duration_since(asked) < wait) {
+        if self
+            .asked
+            .is_some_and(|asked| now.duration_since(asked) < wait)
+        {
             return None;
         }
         let mut pids = BTreeMap::new();
         for (device, list) in &self.lists {
             for process in list {
                 let at = process.instance.as_ref().unwrap_or(device);
-                let ratio = self.utilization.get(at).or_else(|| self.utilization.get(device));
+                let ratio = self
+                    .utilization
+                    .get(at)
+                    .or_else(|| self.utilization.get(device));
                 let idle = ratio.is_some_and(|ratio| *ratio <= IDLE_RATIO);
                 *pids.entry(process.pid).or_insert(false) |= idle;
             }

@@ -308,13 +308,19 @@ impl Supervisor {
             }
             self.known = listed;
         }
-        match reply.opening_since.map(|since| boot_now().seconds_since(since)) {
+        match reply
+            .opening_since
+            .map(|since| boot_now().seconds_since(since))
+        {
             None => {
                 self.answered_once = true;
                 self.restore_report(out);
             }
             Some(seconds) if seconds >= PATIENCE.as_secs_f64() => {
-                self.unresponsive(format!("opening the library has taken {seconds:.0} s so far"), out);
+                self.unresponsive(
+                    format!("opening the library has taken {seconds:.0} s so far"),
+                    out,
+                );
             }
             Some(_) => {}
         }

@@ -108,7 +108,10 @@ pub fn receive<T: DeserializeOwned>(
         return Err(WireError::TooLong(length as u64));
     }
     body.clear();
-    let read = socket.take(length as u64).read_to_end(body).map_err(closed)?;
+    let read = socket
+        .take(length as u64)
+        .read_to_end(body)
+        .map_err(closed)?;
     if read < length {
         return Err(WireError::Closed);
     }

@@ -118,9 +118,7 @@ impl Coordinator {
             sweep_reopen: false,
             hold_until: None,
             side: lane("slow", Wake::Each),
-            pcie: (0..PCIE_LANES)
-                .map(|_| lane("pcie", Wake::Never))
-                .collect(),
+            pcie: (0..PCIE_LANES).map(|_| lane("pcie", Wake::Never)).collect(),
             left_behind: 0,
             events_wanted: Arc::new(AtomicBool::new(false)),
             pending: None,
@@ -241,8 +239,7 @@ impl Coordinator {
                 continue;
             }
             let base = slot.base(now, &self.pace);
-            self.sweep
-                .push(Call::Sample(slot.device.id.clone(), base));
+            self.sweep.push(Call::Sample(slot.device.id.clone(), base));
             self.sweeping = true;
         }
     }
@@ -429,12 +426,7 @@ impl Coordinator {
         }
     }
 
-    fn not_opened(
-        &mut self,
-        report: Option<ProbeReport>,
-        now: Instant,
-        changes: &mut Vec<Change>,
-    ) {
+    fn not_opened(&mut self, report: Option<ProbeReport>, now: Instant, changes: &mut Vec<Change>) {
         self.library.opening = None;
         self.library.open = false;
         self.library.wanted = true;
@@ -596,9 +588,7 @@ impl Coordinator {
     fn reply_if_ready(&mut self, now: Instant) -> Option<Reply> {
         let pending = self.pending.as_ref()?;
         let past = now >= pending.deadline;
-        let ready = self.library.opening.is_none()
-            && self.hold_until.is_none()
-            && !self.sweeping;
+        let ready = self.library.opening.is_none() && self.hold_until.is_none() && !self.sweeping;
         if !ready && !past {
             return None;
         }

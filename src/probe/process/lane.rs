@@ -158,12 +158,17 @@ impl Lane {
 
     /// If the current call is past `deadline`, leaves its thread behind with it (its result comes as
     /// [`Message::Late`]) and goes on with a new thread.
-    pub(super) fn leave_behind(&mut self, now: Instant, deadline: Duration) -> Option<(Key, Instant)> {
+    pub(super) fn leave_behind(
+        &mut self,
+        now: Instant,
+        deadline: Duration,
+    ) -> Option<(Key, Instant)> {
         if self.unmanned && self.load() > 0 {
             self.man();
         }
         let mut state = self.shared.lock();
-        let past = matches!(&state.current, Some((_, since)) if now.duration_since(*since) >= deadline);
+        let past =
+            matches!(&state.current, Some((_, since)) if now.duration_since(*since) >= deadline);
         if !past {
             return None;
         }

@@ -127,10 +127,7 @@ fn path_reader() -> PathReader {
 
 /// SIGKILL to ourselves: nothing of the library gets to run, and no other end is as sure.
 fn end_process() {
-    let _ = rustix::process::kill_process(
-        rustix::process::getpid(),
-        rustix::process::Signal::KILL,
-    );
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
 }
 
 fn read_requests(mut socket: UnixStream, post: &Sender<Message>) {

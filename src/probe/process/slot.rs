@@ -2,9 +2,7 @@
 
 use super::Pace;
 use super::lane::Lane;
-use crate::model::{
-    Absent, Change, Device, DeviceProcess, Hop, Metric, Reading, Readings, Sample,
-};
+use crate::model::{Absent, Change, Device, DeviceProcess, Hop, Metric, Reading, Readings, Sample};
 use crate::probe::backoff::Backoff;
 use crate::probe::vendor::Answer;
 use crate::units::MonoTime;
