@@ -11,7 +11,7 @@ mod coordinator;
 mod lane;
 mod slot;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use super::vendor::Vendor;
 use super::wire::{Hello, Request, WireError, receive};
