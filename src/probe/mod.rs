@@ -10,6 +10,7 @@ mod host_worker;
 mod live;
 mod process;
 mod supervise;
+pub mod nvidia;
 pub mod vendor;
 pub mod wire;
 
