@@ -4,4 +4,6 @@
 
 pub mod model;
 pub mod probe;
+pub mod text;
+pub mod ui;
 pub mod units;

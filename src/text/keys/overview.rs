@@ -1,0 +1,35 @@
+//! The table of devices, the charts, and the sentence under the table.
+
+catalogue! { overview:
+    overview_device();
+    overview_now();
+    /// The title of the draw where the unit stands in the title.
+    overview_watts();
+    overview_of_plate();
+    overview_limit();
+    overview_plate();
+    overview_head();
+    /// PCIe with the arrow of the direction.
+    overview_pcie(arrow);
+    overview_link();
+    overview_util();
+    overview_work();
+    overview_mem();
+    overview_state();
+    overview_phase();
+    overview_chart_power();
+    overview_chart_pcie(arrow);
+    overview_chart_heat();
+    overview_chart_work();
+    overview_ceiling_plate();
+    overview_ceiling_limit();
+    /// What the negotiated link can carry.
+    overview_ceiling_link(link);
+    overview_ceiling_slows();
+    overview_ceiling_busy();
+    overview_chart_empty();
+    overview_chart_absent(reason);
+    overview_next();
+    overview_not(cause);
+    overview_copies(key);
+}
