@@ -5,14 +5,19 @@
 
 mod backoff;
 mod clock;
+pub mod host;
 pub mod host_source;
 mod host_worker;
 mod live;
+pub mod nvidia;
+pub mod pcie;
 mod process;
 mod supervise;
-pub mod nvidia;
 pub mod vendor;
 pub mod wire;
+
+#[cfg(test)]
+mod tree;
 
 pub use host_source::HostSource;
 pub use live::{Live, LiveOptions};
