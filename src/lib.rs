@@ -4,4 +4,5 @@
 
 pub mod model;
 pub mod probe;
+pub mod ui;
 pub mod units;
