@@ -6,73 +6,13 @@ use ratatui::backend::{Backend, ClearType, WindowSize};
 use ratatui::buffer::{Cell, CellDiffOption, CellWidth};
 use ratatui::layout::{Position, Size};
 
+use super::motion::{Cursor, Move};
 use super::pen::{self, Pen, decimal, digits};
+use super::shadow::{Kind, Shown};
 
 /// Begin and end of a synchronized update: the terminal shows the frame when it is whole, or ignores the two.
 const BEGIN: &[u8] = b"\x1b[?2026h";
 const END: &[u8] = b"\x1b[?2026l";
-
-/// What the terminal shows in one cell, as far as we know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Shown {
-    /// UTF-8 of a single character, padded with zeros.
-    glyph: [u8; 4],
-    kind: Kind,
-    pen: Pen,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// Not known, or a glyph of several characters: never written again without being asked for.
-    Unknown,
-    Narrow,
-    /// The first cell of a wide glyph.
-    Wide,
-    /// The second cell of a wide glyph.
-    Trail,
-}
-
-const BLANK: [u8; 4] = [b' ', 0, 0, 0];
-
-impl Shown {
-    const ERASED: Self = Self {
-        glyph: BLANK,
-        kind: Kind::Narrow,
-        pen: Pen::PLAIN,
-    };
-    const UNKNOWN: Self = Self {
-        glyph: [0; 4],
-        kind: Kind::Unknown,
-        pen: Pen::PLAIN,
-    };
-
-    fn bytes(&self) -> &[u8] {
-        let length = self.glyph.iter().position(|b| *b == 0).unwrap_or(4);
-        &self.glyph[..length]
-    }
-
-    fn is_blank(&self) -> bool {
-        self.kind == Kind::Narrow && self.glyph == BLANK
-    }
-
-    fn is_erased(&self) -> bool {
-        self.is_blank() && self.pen.blank_is_erased()
-    }
-
-    /// Whether the cell could be written again with `pen` and look the same.
-    fn fits(&self, pen: Pen) -> bool {
-        self.kind == Kind::Narrow
-            && (self.pen == pen || (self.is_blank() && pen.blank_like(self.pen)))
-    }
-}
-
-/// Where the terminal's cursor is. The column is unknown after the last one was written and after glyphs of which
-/// terminals disagree about the width.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Cursor {
-    x: Option<u16>,
-    y: u16,
-}
 
 /// What a cell is drawn as.
 struct Glyph<'a> {
@@ -559,121 +499,5 @@ impl<W: Write> Backend for Lean<W> {
             self.forget();
         }
         result
-    }
-}
-
-/// A cursor movement.
-#[derive(Debug, Clone, Copy)]
-struct Move {
-    way: Way,
-    /// Line feeds before the horizontal part.
-    down: u16,
-    x: u16,
-    y: u16,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Way {
-    /// Row and column: `CSI row ; column H`.
-    Place,
-    /// Already in the column.
-    Stay,
-    Right(u16),
-    Left(u16),
-    Back(u16),
-    /// Carriage return, then right.
-    Return,
-    /// Column alone: `CSI column G`.
-    Column,
-}
-
-impl Move {
-    /// The way with the fewest bytes from where the cursor is, if that is known, to column `x` of row `y`.
-    fn shortest(from: Option<Cursor>, x: u16, y: u16) -> Self {
-        let place = Self {
-            way: Way::Place,
-            down: 0,
-            x,
-            y,
-        };
-        let Some(from) = from.filter(|from| from.y <= y) else {
-            return place;
-        };
-        let down = y - from.y;
-        let sideways = match from.x {
-            Some(known) if known == x => [Some(Way::Stay), None],
-            Some(known) if known < x => [Some(Way::Right(x - known)), None],
-            Some(known) => [Some(Way::Back(known - x)), Some(Way::Left(known - x))],
-            None => [None, None],
-        };
-        sideways
-            .into_iter()
-            .flatten()
-            .chain([Way::Return, Way::Column, Way::Place])
-            .map(|way| Self {
-                way,
-                down: if matches!(way, Way::Place) { 0 } else { down },
-                x,
-                y,
-            })
-            .min_by_key(Self::length)
-            .unwrap_or(place)
-    }
-
-    /// Bytes that [`Move::write`] writes.
-    fn length(&self) -> usize {
-        let one_based = |n: u16| if n == 0 { 0 } else { digits(n + 1) };
-        let counted = |n: u16| if n == 1 { 3 } else { 3 + digits(n) };
-        usize::from(self.down)
-            + match self.way {
-                Way::Place => {
-                    3 + one_based(self.y)
-                        + if self.x == 0 {
-                            0
-                        } else {
-                            1 + one_based(self.x)
-                        }
-                }
-                Way::Stay => 0,
-                Way::Right(n) | Way::Left(n) => counted(n),
-                Way::Back(n) => usize::from(n),
-                Way::Return => 1 + if self.x == 0 { 0 } else { counted(self.x) },
-                Way::Column => 3 + one_based(self.x),
-            }
-    }
-
-    fn write(&self, out: &mut Vec<u8>) {
-        let counted = |out: &mut Vec<u8>, n: u16, end: u8| {
-            out.extend_from_slice(b"\x1b[");
-            if n != 1 {
-                decimal(out, n);
-            }
-            out.push(end);
-        };
-        out.extend(std::iter::repeat_n(b'\n', usize::from(self.down)));
-        match self.way {
-            Way::Place => {
-                out.extend_from_slice(b"\x1b[");
-                if self.y > 0 {
-                    decimal(out, self.y + 1);
-                }
-                if self.x > 0 {
-                    out.push(b';');
-                    decimal(out, self.x + 1);
-                }
-                out.push(b'H');
-            }
-            Way::Stay => {}
-            Way::Right(n) => counted(out, n, b'C'),
-            Way::Left(n) => counted(out, n, b'D'),
-            Way::Back(n) => out.extend(std::iter::repeat_n(b'\x08', usize::from(n))),
-            Way::Return => {
-                out.push(b'\r');
-                if self.x > 0 {
-                    counted(out, self.x, b'C');
-                }
-            }
-            Way::Column => counted(out, self.x + 1, b'G'),
-        }
     }
 }

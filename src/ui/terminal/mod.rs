@@ -2,13 +2,16 @@
 
 mod backend;
 mod input;
+mod motion;
 mod pen;
 mod screen;
+mod shadow;
 mod signals;
 
 #[cfg(test)]
 mod backend_tests;
 
 pub use backend::Lean;
-
-pub use screen::is_hangup;
+pub use input::{Input, InputError};
+pub use screen::{Options, Screen, ScreenError, Tty, install_panic_hook, is_hangup, restore};
+pub use signals::{Signal, Signals, suspend};
