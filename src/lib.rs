@@ -2,6 +2,7 @@
 //!
 //! The program is a library function that takes its world as arguments; `ARCHITECTURE.md` tells how the house is built.
 
+pub mod app;
 pub mod cli;
 pub mod ledger;
 pub mod model;

@@ -29,4 +29,6 @@ catalogue! { probe:
     probe_next_library_flag(flag);
     probe_not_in_this_version(vendor);
     probe_host_works();
+    probe_next_no_hardware(vendor);
+    probe_next_recreate();
 }

@@ -70,4 +70,8 @@ catalogue! { state:
     state_no();
     state_on();
     state_off();
+    state_doubtful();
+    state_narrow();
+    state_braked();
+    state_faulty();
 }

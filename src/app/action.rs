@@ -1,0 +1,61 @@
+//! What a key can ask for.
+
+/// One thing that the user wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// The device above, or one line up.
+    Up,
+    /// The device below, or one line down.
+    Down,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+    /// The first device, or the top.
+    First,
+    /// The last device, or the bottom.
+    Last,
+    /// Everything known of the selected device.
+    Open,
+    /// Back to the overview.
+    Back,
+    /// Hold the picture, or let it go on.
+    Pause,
+    /// Sample more often.
+    Faster,
+    /// Sample less often.
+    Slower,
+    /// Copy the lines that a provider's support needs.
+    Copy,
+    /// Start the demo (where there is no accelerator).
+    Demo,
+    /// Look for accelerators again.
+    Retry,
+    /// The help page.
+    Help,
+    /// Draw everything anew.
+    Redraw,
+    /// To the shell; `fg` comes back.
+    Suspend,
+    /// End.
+    Quit,
+}
+
+/// What the program around the state has to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// End.
+    Quit,
+    /// Tell the source another interval.
+    Interval(std::time::Duration),
+    /// Put this text into the terminal's clipboard.
+    Copy(String),
+    /// Take the demo as source instead.
+    Demo,
+    /// Start the live source anew.
+    Retry,
+    /// Repaint every cell.
+    Redraw,
+    /// Stop as a job.
+    Suspend,
+}

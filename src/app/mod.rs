@@ -1,0 +1,227 @@
+//! State of the screen and how it changes: keys become an action, an action changes the state, the state is drawn.
+
+mod action;
+pub mod keymap;
+mod support;
+mod update;
+pub mod words;
+
+pub use action::{Action, Effect};
+pub use support::support_lines;
+
+use crate::model::{DeviceId, DeviceView, Snapshot, Tick};
+use crate::session::{Series, Session, worse};
+use nameplate_widgets::SweepWindow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What fills the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum View {
+    /// All devices.
+    #[default]
+    Overview,
+    /// Everything known of one device.
+    Device,
+    /// The keys.
+    Help,
+    /// There is no accelerator: what was looked for and what to do.
+    Nothing,
+}
+
+/// A picture that stands still while ticks go on.
+#[derive(Debug)]
+struct Held {
+    snapshot: Arc<Snapshot>,
+    series: BTreeMap<DeviceId, Series>,
+    window: SweepWindow,
+}
+
+/// A short notice at the foot of the screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// What it says.
+    pub text: String,
+    /// Ticks until it goes.
+    ticks_left: u8,
+}
+
+/// The state of the screen.
+pub struct App {
+    session: Session,
+    snapshot: Option<Arc<Snapshot>>,
+    held: Option<Held>,
+    view: View,
+    /// Where help came from.
+    behind: View,
+    selected: Option<DeviceId>,
+    /// Until the user moves, the selection follows the worst device.
+    follows_worst: bool,
+    scroll: u16,
+    interval: Duration,
+    window: SweepWindow,
+    notice: Option<Notice>,
+    /// Simulated seconds per real second, where time runs faster.
+    speed: f64,
+}
+
+impl App {
+    /// Begins with a session that has seen nothing yet. `history` is how far charts reach back.
+    #[must_use]
+    pub fn new(session: Session, interval: Duration, history: Duration) -> Self {
+        Self {
+            session,
+            snapshot: None,
+            held: None,
+            view: View::Overview,
+            behind: View::Overview,
+            selected: None,
+            follows_worst: true,
+            scroll: 0,
+            interval,
+            window: SweepWindow::new(i64::try_from(history.as_millis()).unwrap_or(i64::MAX), 0),
+            notice: None,
+            speed: 1.0,
+        }
+    }
+
+    /// Says that time runs faster than real time (simulation).
+    #[must_use]
+    pub fn with_speed(mut self, speed: f64) -> Self {
+        self.speed = speed;
+        self
+    }
+
+    /// Takes a tick in. Call [`App::refresh`] once after the last one of a batch.
+    pub fn fold(&mut self, tick: &Tick) {
+        self.session.fold(tick);
+    }
+
+    /// Makes the new picture from what was folded.
+    pub fn refresh(&mut self) {
+        self.snapshot = self.session.snapshot().map(Arc::new);
+        if let Some(snapshot) = &self.snapshot {
+            let newest = i64::try_from(snapshot.mono.0 / 1_000_000).unwrap_or(i64::MAX);
+            self.window = if self.window.start == 0 {
+                SweepWindow::ending_near(self.window.span, newest)
+            } else {
+                self.window.at(newest)
+            };
+        }
+        if let Some(notice) = &mut self.notice {
+            notice.ticks_left = notice.ticks_left.saturating_sub(1);
+        }
+        self.notice = self.notice.take().filter(|n| n.ticks_left > 0);
+        self.settle();
+    }
+
+    /// Keeps selection and view in line with what there is.
+    fn settle(&mut self) {
+        let Some(snapshot) = self.snapshot.clone() else { return };
+        let there = |id: &DeviceId| snapshot.devices.iter().any(|d| d.device.id == *id);
+        if self.follows_worst || !self.selected.as_ref().is_some_and(there) {
+            let worst = snapshot.devices.iter().fold(None::<&DeviceView>, |worst, d| match worst {
+                Some(w) if !worse(d.word, w.word) => Some(w),
+                _ => Some(d),
+            });
+            self.selected = worst.map(|d| d.device.id.clone());
+        }
+        let nothing = snapshot.devices.is_empty();
+        self.view = match self.view {
+            View::Overview | View::Device if nothing => View::Nothing,
+            View::Nothing if !nothing => View::Overview,
+            view => view,
+        };
+    }
+
+    /// The picture to draw: the held one while paused.
+    #[must_use]
+    pub fn picture(&self) -> Option<&Snapshot> {
+        match &self.held {
+            Some(held) => Some(&held.snapshot),
+            None => self.snapshot.as_deref(),
+        }
+    }
+
+    /// The newest view, also while the picture is held.
+    #[must_use]
+    pub fn newest(&self) -> Option<&Snapshot> {
+        self.snapshot.as_deref()
+    }
+
+    /// The series that belong to the picture.
+    #[must_use]
+    pub fn series(&self, device: &DeviceId) -> Option<&Series> {
+        match &self.held {
+            Some(held) => held.series.get(device),
+            None => self.session.series(device),
+        }
+    }
+
+    /// The time window of the charts.
+    #[must_use]
+    pub fn window(&self) -> SweepWindow {
+        self.held.as_ref().map_or(self.window, |held| held.window)
+    }
+
+    /// The selected device in the picture.
+    #[must_use]
+    pub fn selection(&self) -> Option<&DeviceView> {
+        let id = self.selected.as_ref()?;
+        self.picture()?.devices.iter().find(|d| d.device.id == *id)
+    }
+
+    /// Position of the selected device.
+    #[must_use]
+    pub fn selected_index(&self) -> Option<usize> {
+        let id = self.selected.as_ref()?;
+        self.picture()?.devices.iter().position(|d| d.device.id == *id)
+    }
+
+    /// What fills the screen.
+    #[must_use]
+    pub fn view(&self) -> View {
+        self.view
+    }
+
+    /// Lines scrolled in the device view and the help.
+    #[must_use]
+    pub fn scroll(&self) -> u16 {
+        self.scroll
+    }
+
+    /// The view could not scroll so far: this is where it stands.
+    pub fn clamp_scroll(&mut self, most: u16) {
+        self.scroll = self.scroll.min(most);
+    }
+
+    /// Whether the picture is held.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// The interval that was asked for.
+    #[must_use]
+    pub fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    /// Simulated seconds per real second.
+    #[must_use]
+    pub fn speed(&self) -> f64 {
+        self.speed
+    }
+
+    /// The notice at the foot, where there is one.
+    #[must_use]
+    pub fn notice(&self) -> Option<&str> {
+        self.notice.as_ref().map(|n| n.text.as_str())
+    }
+
+    /// Shows a notice for some ticks.
+    pub fn notify(&mut self, text: String) {
+        self.notice = Some(Notice { text, ticks_left: 5 });
+    }
+}

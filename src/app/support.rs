@@ -1,0 +1,70 @@
+//! The lines that a provider's support needs: plain English with every number, for the clipboard.
+
+use super::words;
+use crate::model::{DeviceView, Figure, Snapshot};
+use crate::text::{Catalogue, Lang};
+use std::fmt::Write as _;
+
+/// What to send to support about one device.
+#[must_use]
+pub fn support_lines(snapshot: &Snapshot, view: &DeviceView) -> String {
+    let t = Catalogue::new(Lang::En);
+    let device = &view.device;
+    let word = |reading: &Result<std::sync::Arc<str>, _>| reading.as_ref().map_or("not known".to_owned(), ToString::to_string);
+    let mut lines = String::new();
+    let _ = writeln!(lines, "{} at {}", word(&snapshot.host.name), snapshot.at);
+    let address = device.pci_address.map_or("not known".to_owned(), |a| a.to_string());
+    let _ = writeln!(lines, "device {}: {}, UUID {}, PCI {address}, driver {}", device.index, device.name, word(&device.uuid), word(&device.driver));
+    for known in &view.known {
+        let _ = writeln!(lines, "- {}", words::known(&known.kind, t, words::Signs::ASCII));
+    }
+    for figure in [
+        Figure::Power,
+        Figure::PowerLimit,
+        Figure::PlatePower,
+        Figure::RatedPower,
+        Figure::Temperature,
+        Figure::Headroom,
+        Figure::Utilization,
+        Figure::Work,
+        Figure::PcieGeneration,
+        Figure::PcieGenerationMax,
+        Figure::PcieWidth,
+        Figure::PcieWidthMax,
+        Figure::PcieRx,
+        Figure::PcieTx,
+        Figure::PcieUsable,
+    ] {
+        match view.figures.get(figure).reading {
+            Ok(value) => {
+                let _ = writeln!(lines, "{} = {}", figure.path(), trimmed(value));
+            }
+            Err(why) => {
+                let _ = writeln!(lines, "{} absent: {}", figure.path(), why.word());
+            }
+        }
+    }
+    if let Ok(reasons) = &view.throttle {
+        let _ = writeln!(lines, "throttle reasons: {}", if reasons.is_empty() { "none".to_owned() } else { reasons.join(", ") });
+    }
+    for hop in &view.path.hops {
+        let number = |n: Option<u8>| n.map_or("?".to_owned(), |n| n.to_string());
+        let _ = writeln!(
+            lines,
+            "link {}: gen {} of {}, x{} of x{}{}",
+            hop.address,
+            number(hop.generation),
+            number(hop.generation_max),
+            number(hop.width),
+            number(hop.width_max),
+            if hop.emulated { " (emulated bridge)" } else { "" }
+        );
+    }
+    lines
+}
+
+/// Three decimals at most, without trailing zeros.
+fn trimmed(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

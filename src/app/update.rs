@@ -1,0 +1,93 @@
+//! What an action does to the state.
+
+use super::{Action, App, Effect, Held, View, support_lines};
+use crate::text::Catalogue;
+use std::time::Duration;
+
+/// Intervals to choose from, in milliseconds; the contract allows 0.1 s to 60 s.
+const INTERVALS_MS: [u64; 9] = [100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000];
+/// Devices or lines of a page.
+const PAGE: isize = 10;
+
+impl App {
+    /// Does what was asked for; what lies outside the state comes back as an effect.
+    pub fn update(&mut self, action: Action, t: Catalogue) -> Option<Effect> {
+        match action {
+            Action::Up => self.step(-1),
+            Action::Down => self.step(1),
+            Action::PageUp => self.step(-PAGE),
+            Action::PageDown => self.step(PAGE),
+            Action::First => self.step(isize::MIN),
+            Action::Last => self.step(isize::MAX),
+            Action::Open => self.open(View::Device),
+            Action::Back => self.back(),
+            Action::Help if self.view == View::Help => self.back(),
+            Action::Help => {
+                self.behind = self.view;
+                self.open(View::Help);
+            }
+            Action::Pause => self.pause(),
+            Action::Faster => return self.pace(false),
+            Action::Slower => return self.pace(true),
+            Action::Copy => return self.copy(t),
+            Action::Demo => return Some(Effect::Demo),
+            Action::Retry => return Some(Effect::Retry),
+            Action::Redraw => return Some(Effect::Redraw),
+            Action::Suspend => return Some(Effect::Suspend),
+            Action::Quit => return Some(Effect::Quit),
+        }
+        None
+    }
+
+    fn open(&mut self, view: View) {
+        self.view = view;
+        self.scroll = 0;
+    }
+
+    fn back(&mut self) {
+        let to = if self.view == View::Help { self.behind } else { View::Overview };
+        self.open(to);
+        self.settle();
+    }
+
+    fn step(&mut self, by: isize) {
+        if self.view != View::Overview {
+            self.scroll = u16::try_from(isize::from(self.scroll as i16).saturating_add(by).clamp(0, i16::MAX as isize))
+                .unwrap_or(0);
+            return;
+        }
+        let Some(count) = self.picture().map(|p| p.devices.len()).filter(|n| *n > 0) else { return };
+        let now = self.selected_index().unwrap_or(0);
+        let next = isize::try_from(now).unwrap_or(0).saturating_add(by).clamp(0, count as isize - 1) as usize;
+        self.follows_worst = false;
+        self.selected = self.picture().and_then(|p| p.devices.get(next)).map(|d| d.device.id.clone());
+    }
+
+    fn pause(&mut self) {
+        self.held = match (self.held.take(), &self.snapshot) {
+            (None, Some(snapshot)) => Some(Held {
+                snapshot: snapshot.clone(),
+                series: self.session.all_series().clone(),
+                window: self.window,
+            }),
+            _ => None,
+        };
+    }
+
+    fn pace(&mut self, slower: bool) -> Option<Effect> {
+        let now = u64::try_from(self.interval.as_millis()).unwrap_or(u64::MAX);
+        let next = if slower {
+            INTERVALS_MS.iter().find(|ms| **ms > now)
+        } else {
+            INTERVALS_MS.iter().rev().find(|ms| **ms < now)
+        };
+        self.interval = Duration::from_millis(*next?);
+        Some(Effect::Interval(self.interval))
+    }
+
+    fn copy(&mut self, t: Catalogue) -> Option<Effect> {
+        let lines = support_lines(self.picture()?, self.selection()?);
+        self.notify(t.chrome_copied(lines.lines().count()).into_owned());
+        Some(Effect::Copy(lines))
+    }
+}
