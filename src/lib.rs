@@ -5,4 +5,5 @@
 pub mod ledger;
 pub mod model;
 pub mod probe;
+pub mod simulate;
 pub mod units;
