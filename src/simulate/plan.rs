@@ -61,23 +61,24 @@ pub(super) struct DevicePlan {
 }
 
 impl DevicePlan {
-    /// The way up: the device's own link is narrow at both of its ends, what lies above is whole.
+    /// The way up. Where the link is narrow, the port above has no more lanes (bifurcated): the device's driver still
+    /// says 16, only the bridge tells (facts on NVIDIA: a root port of x8 under a card of x16).
     pub(super) fn path(&self) -> Vec<Hop> {
         let (own, full) = (self.condition.link, self.part.link);
-        let hop = |address, link: LinkSpeed| Hop {
+        let hop = |address, link: LinkSpeed, most: LinkSpeed| Hop {
             address,
             generation: Some(link.generation),
             width: Some(link.width),
-            generation_max: Some(full.generation),
-            width_max: Some(full.width),
+            generation_max: Some(most.generation),
+            width_max: Some(most.width),
             emulated: false,
         };
         let [down, up, root] = self.bridges;
         vec![
-            hop(self.address, own),
-            hop(down, own),
-            hop(up, full),
-            hop(root, full),
+            hop(self.address, own, full),
+            hop(down, own, own),
+            hop(up, full, full),
+            hop(root, full, full),
         ]
     }
 }

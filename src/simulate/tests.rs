@@ -241,6 +241,7 @@ fn narrow_link_is_busy_and_stalled() {
     assert_eq!(path[1].address.to_string(), "0000:17:00.0");
     let widths: Vec<_> = path.iter().map(|hop| hop.width.unwrap()).collect();
     assert_eq!(widths, [8, 8, 16, 16]);
+    assert_eq!((path[0].width_max, path[1].width_max), (Some(16), Some(8)));
 }
 
 #[test]
