@@ -9,6 +9,7 @@
 mod call;
 mod coordinator;
 mod lane;
+mod outcomes;
 mod slot;
 #[cfg(test)]
 pub(crate) mod tests;
