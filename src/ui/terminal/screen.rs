@@ -263,6 +263,9 @@ pub fn restore() -> Result<(), ScreenError> {
 }
 
 /// Makes a panic give the terminal back before it is reported by the hook that is installed now. Does so once.
+///
+/// Install the hook that reports (color_eyre's) first. A panic on any thread gives the terminal back, so that its report
+/// can be read; the next frame then fails, and the program ends.
 pub fn install_panic_hook() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
