@@ -5,5 +5,7 @@
 
 mod fake_nvml;
 mod fake_nvml_process;
+mod nvidia;
+mod nvidia_captures;
 #[path = "../support/mod.rs"]
 mod support;

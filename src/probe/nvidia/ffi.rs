@@ -17,7 +17,7 @@ pub(super) use gpm::GpmSample;
 pub(super) use identity::Label;
 pub(super) use processes::{ProcessList, ProcessRow, UseRow};
 
-use super::fault::{Fault, NOT_SUPPORTED};
+use super::fault::Fault;
 use nvml_wrapper_sys::bindings as sys;
 use nvml_wrapper_sys::bindings::NvmlLib;
 use std::ffi::{OsStr, c_uint};
@@ -246,7 +246,6 @@ impl Library {
                     reserved: Some(new.reserved),
                 });
             }
-            Err(Fault::Code(NOT_SUPPORTED)) => return Err(Fault::Code(NOT_SUPPORTED)),
             Err(fault) if fault.lasting() => {}
             Err(fault) => return Err(fault),
         }

@@ -53,15 +53,16 @@ pub(super) const fn field(id: u32) -> FieldQuery {
     FieldQuery { id, scope: 0 }
 }
 
-/// The first reading that is a value; else the more telling reason.
+/// The first reading, or the second where the first source has none. A number that cannot be is not papered over
+/// by another source, and a lost device is not asked again.
 pub(super) fn either(first: Reading<f64>, second: impl FnOnce() -> Reading<f64>) -> Reading<f64> {
     match first {
+        Ok(_) | Err(Absent::Implausible(_) | Absent::Lost) => first,
         Err(Absent::NotSupported | Absent::NoLibrary) => match second() {
             Err(Absent::NoLibrary) => first,
             other => other,
         },
-        Err(why) => second().or(Err(why)),
-        value => value,
+        Err(_) => second().or(first),
     }
 }
 
