@@ -5,17 +5,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use nameplate::model::{
-    Absent, DeviceId, DeviceKind, EventKind, Metric, ProbeHint, ProbeStatus, Reading, Readings,
-    Vendor as VendorName,
+    Absent, DeviceId, Metric, ProbeStatus, Reading, Readings, Vendor as VendorName,
 };
 use nameplate::probe::nvidia::{Nvidia, NvidiaOptions};
 use nameplate::probe::vendor::{Answer, Opened, Vendor};
-use nvml_wrapper::Nvml;
 
 use crate::support::nvml::FakeNvml;
 
 /// A counted clock, so that no test waits for the time to pass.
-const CALLS: &str = "clock = 'calls'\nstep = 10.0\n";
+pub(crate) const CALLS: &str = "clock = 'calls'\nstep = 10.0\n";
 
 pub(crate) fn nvidia(fake: &FakeNvml) -> Nvidia {
     Nvidia::new(NvidiaOptions {
@@ -94,7 +92,7 @@ fn a_hopper_says_everything_in_base_units() {
             (Metric::ApplicationClock, Err(Absent::NotSupported)),
             (Metric::MemoryTotal, Ok(85_520_809_984.0)),
             (Metric::MemoryReserved, Ok(502_267_904.0)),
-            (Metric::SecondsSwPowerCap, Ok(7015.662_857)),
+            (Metric::SecondsSwPowerCap, Ok(7_015.662_857)),
             (Metric::SecondsHwThermal, Ok(0.0)),
             (Metric::ReasonsSupported, Ok(511.0)),
             (Metric::RecoveryAction, Ok(0.0)),
@@ -292,148 +290,6 @@ fn an_older_library_is_asked_by_older_names() {
 }
 
 #[test]
-fn a_lost_device_says_so_alone_and_its_xid_is_told() {
-    let fake = FakeNvml::over("lost", CALLS);
-    let (nvidia, opened) = open(&fake);
-    let (lost, other) = (&opened.devices[5].id, &opened.devices[4].id);
-    assert_eq!(nvidia.wait_events(Duration::ZERO), Some(Vec::new()));
-    let mut readings = Readings::default();
-    let answers: Vec<Answer> = (0..4).map(|_| nvidia.sample(lost, &mut readings)).collect();
-    assert_eq!(answers[0], Answer::Answered);
-    assert_eq!(answers[3], Answer::Lost(Absent::Lost));
-    assert_eq!(readings.get(Metric::PowerUsage), Err(Absent::Lost));
-    assert_eq!(
-        nvidia.sample(other, &mut Readings::default()),
-        Answer::Answered
-    );
-    let events = nvidia.wait_events(Duration::ZERO).unwrap();
-    assert_eq!(events.len(), 1);
-    assert_eq!(events[0].kind, EventKind::Xid);
-    assert_eq!(events[0].device.as_ref(), Some(lost));
-    assert_eq!(events[0].data, [("code".into(), "79".into())]);
-    assert!(events[0].text.contains("off the bus"), "{}", events[0].text);
-    // It comes back at 80 s: asking it anew moves the counted clock.
-    let back = (0..12).any(|_| nvidia.sample(lost, &mut readings) == Answer::Answered);
-    assert!(back);
-    assert!(readings.get(Metric::PowerUsage).is_ok());
-}
-
-#[test]
-fn after_a_reload_the_library_is_opened_again_and_devices_keep_their_ids() {
-    let fake = FakeNvml::over("reload", "clock = 'calls'\nstep = 4.0\n");
-    // Keeps the fake's timeline while the probe lets go of the library.
-    let keeper = Nvml::builder()
-        .lib_path(fake.library().as_os_str())
-        .init()
-        .unwrap();
-    let clock = keeper.device_by_index(0).unwrap();
-    let (nvidia, before) = open(&fake);
-    let id = before.devices[0].id.clone();
-    for _ in 0..8 {
-        clock.utilization_rates().unwrap();
-    }
-    let mut readings = Readings::default();
-    assert_eq!(nvidia.sample(&id, &mut readings), Answer::Reopen);
-    assert!(readings.get(Metric::PowerUsage).is_err());
-    let report = nvidia.open().unwrap_err();
-    assert_eq!(
-        (report.status, report.code),
-        (ProbeStatus::NoDevice, Some(9))
-    );
-    assert_eq!(nvidia.sample(&id, &mut readings), Answer::Reopen);
-    let again = (0..20).find_map(|_| {
-        let _ = clock.utilization_rates();
-        nvidia.open().ok()
-    });
-    let after = again.unwrap();
-    assert_eq!(after.devices[7].id, id);
-    assert_eq!(after.devices[7].index, 7);
-    assert_eq!(nvidia.sample(&id, &mut readings), Answer::Answered);
-    assert!(readings.get(Metric::PowerUsage).is_ok());
-}
-
-#[test]
-fn instances_stand_under_their_parent_with_what_is_theirs() {
-    let fake = FakeNvml::over("mig", CALLS);
-    let (nvidia, opened) = open(&fake);
-    let kinds: Vec<DeviceKind> = opened.devices.iter().map(|device| device.kind).collect();
-    assert_eq!(
-        kinds,
-        [
-            DeviceKind::Device,
-            DeviceKind::Instance,
-            DeviceKind::Instance
-        ]
-    );
-    let (parent, slice) = (&opened.devices[0], &opened.devices[1]);
-    assert_eq!(slice.parent.as_ref(), Some(&parent.id));
-    assert_eq!(slice.board, parent.board);
-    assert_eq!(slice.pci_address, parent.pci_address);
-    assert!(slice.id.0.starts_with("MIG-"), "{}", slice.id);
-    assert_eq!(&*slice.name, "NVIDIA H100 80GB HBM3 MIG 3g.40gb");
-
-    let readings = all(&nvidia, &parent.id);
-    assert_eq!(readings.get(Metric::Utilization), Err(Absent::NotSupported));
-    assert_eq!(
-        readings.get(Metric::RemapPending),
-        Err(Absent::NotSupported)
-    );
-    assert_eq!(readings.get(Metric::MigEnabled), Ok(1.0));
-    assert!(readings.get(Metric::PowerUsage).is_ok());
-
-    let mut readings = all(&nvidia, &slice.id);
-    for metric in [
-        Metric::PowerUsage,
-        Metric::CoreTemperature,
-        Metric::PcieRxBytes,
-        Metric::Utilization,
-    ] {
-        assert_eq!(
-            readings.get(metric),
-            Err(Absent::NotSupported),
-            "{metric:?}"
-        );
-    }
-    assert_eq!(readings.get(Metric::MemoryTotal), Ok(42_412_802_048.0));
-    assert!(!nvidia.needs_blocking_pcie(&slice.id));
-    let other = &opened.devices[2].id;
-    let mut others = all(&nvidia, other);
-    let _ = nvidia.wait_events(Duration::from_millis(120));
-    nvidia.sample(&slice.id, &mut readings);
-    nvidia.sample(other, &mut others);
-    assert_eq!(readings.get(Metric::SmActive), Ok(0.91));
-    // 117 % by a wrong count of the driver's.
-    assert_eq!(others.get(Metric::SmActive), Ok(1.0));
-
-    let mine = nvidia.processes(&slice.id).unwrap();
-    assert_eq!(mine.len(), 1);
-    assert_eq!(
-        (mine[0].pid, mine[0].instance.as_ref()),
-        (60_001, Some(&slice.id))
-    );
-    assert_eq!(mine[0].utilization_ratio, Err(Absent::NotSupported));
-    for process in nvidia.processes(&parent.id).unwrap() {
-        assert!(process.instance.is_some(), "{process:?}");
-    }
-}
-
-#[test]
-fn a_new_instance_makes_the_list_anew() {
-    let fake = FakeNvml::over(
-        "mig",
-        &format!("{CALLS}[[device]]\nutil_gpu = 50\nutil_memory = 5\n"),
-    );
-    let (nvidia, opened) = open(&fake);
-    let id = &opened.devices[0].id;
-    let mut readings = Readings::default();
-    for _ in 0..3 {
-        assert_eq!(nvidia.sample(id, &mut readings), Answer::Answered);
-    }
-    nvidia.sample_slow(id, &mut readings);
-    assert_eq!(nvidia.sample(id, &mut readings), Answer::Reopen);
-}
-
-#[test]
 fn a_gb10_shares_the_host_s_memory() {
     let fake = FakeNvml::over("gb10", CALLS);
     let (nvidia, opened, readings) = first(&fake);
@@ -553,31 +409,6 @@ fn a_device_that_just_woke_is_not_busy() {
 }
 
 #[test]
-fn a_library_that_does_not_start_says_why() {
-    for (code, status) in [
-        (9, ProbeStatus::NoDevice),
-        (18, ProbeStatus::Mismatch),
-        (4, ProbeStatus::NoPermission),
-    ] {
-        let fake = FakeNvml::over("steady-a100-8", &format!("init_error = {code}\n"));
-        let report = nvidia(&fake).open().unwrap_err();
-        assert_eq!((report.status, report.code), (status, Some(code)));
-        assert!(report.path.is_some());
-        assert!(
-            report
-                .message
-                .as_deref()
-                .unwrap()
-                .contains(&format!("NVML code {code}"))
-        );
-    }
-    let fake = FakeNvml::new("driver_version = '580.95.05'\n");
-    let opened = nvidia(&fake).open().unwrap();
-    assert_eq!(opened.report.status, ProbeStatus::NoDevice);
-    assert_ne!(opened.report.hint, ProbeHint::Nothing);
-}
-
-#[test]
 fn processes_share_a_device_by_their_own_numbers() {
     let fake = FakeNvml::over("foreign-pids", CALLS);
     let (nvidia, opened) = open(&fake);
@@ -596,31 +427,4 @@ fn devices_of_one_board_share_it() {
     let (_nvidia, opened) = open(&fake);
     assert_eq!(opened.devices[0].board, opened.devices[1].board);
     assert_eq!(opened.devices[2].board.0, opened.devices[2].id.0);
-}
-
-#[test]
-fn threads_do_not_wait_for_another_device() {
-    let fake = FakeNvml::over("blocked", "");
-    let (nvidia, opened) = open(&fake);
-    let nvidia = std::sync::Arc::new(nvidia);
-    // One thread a device, as the probe process does it; the one that is blocked is left alone.
-    let (tell, told) = std::sync::mpsc::channel();
-    for device in &opened.devices {
-        let (nvidia, tell, id) = (
-            std::sync::Arc::clone(&nvidia),
-            tell.clone(),
-            device.id.clone(),
-        );
-        std::thread::spawn(move || {
-            let answer = nvidia.sample(&id, &mut Readings::default());
-            let _ = tell.send((id, answer));
-        });
-    }
-    for _ in 1..opened.devices.len() {
-        let (_, answer) = told.recv_timeout(Duration::from_secs(30)).unwrap();
-        assert_eq!(answer, Answer::Answered);
-    }
-    // The library stays loaded for the thread that hangs in it.
-    std::mem::forget(nvidia);
-    std::mem::forget(fake);
 }

@@ -48,25 +48,20 @@ pub(super) fn look(root: &Path, vendor: Vendor) -> Presence {
             && read(&device.join("class"))
                 .is_some_and(|class| CLASSES.iter().any(|c| class.starts_with(c)))
     };
-    let node = match vendor {
-        Vendor::Iluvatar => "iluvatar",
-        _ => "nvidia",
-    };
     let is_node = |path: &Path| {
         // `/dev/dxg` is how WSL2 shows the Windows host's devices.
         let name = path
             .file_name()
             .map(|n| n.to_string_lossy().into_owned())
             .unwrap_or_default();
-        name.starts_with(node) || (name == "dxg" && vendor == Vendor::Nvidia)
+        name.starts_with("nvidia") || name == "dxg"
     };
+    // What other vendors' drivers leave in the system is not known.
+    let nvidia = vendor == Vendor::Nvidia;
     Presence {
         on_bus: names("sys/bus/pci/devices").filter(|d| ours(d)).count(),
-        driver: match vendor {
-            Vendor::Iluvatar => root.join("sys/module/bi_driver").exists(),
-            _ => root.join("proc/driver/nvidia/version").exists(),
-        },
-        nodes: names("dev").any(|path| is_node(&path)),
+        driver: nvidia && root.join("proc/driver/nvidia/version").exists(),
+        nodes: nvidia && names("dev").any(|path| is_node(&path)),
         container: in_container(root),
     }
 }

@@ -279,6 +279,17 @@ fn sample_fields(round: &Round<'_>, readings: &mut Readings) {
         Getter::PcieReplays,
         plausible::count,
     );
+    // The counters' older call (deprecated in 13.0, gone in CUDA 14); its other policies mix several reasons.
+    for (metric, call, policy) in [
+        (Metric::SecondsSwPowerCap, Call::ViolationPower, 0),
+        (Metric::SecondsSyncBoost, Call::ViolationSyncBoost, 2),
+    ] {
+        let value = either(readings.get(metric), || {
+            let time = round.call(call, |library, device| library.violation(device, policy));
+            time.and_then(plausible::seconds)
+        });
+        readings.set(metric, value);
+    }
     if round.unit.superchip && readings.get(Metric::ModulePower) == Err(Absent::NotSupported) {
         let average = FieldQuery {
             id: 185,

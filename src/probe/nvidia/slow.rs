@@ -102,7 +102,8 @@ fn sample_limits(round: &Round<'_>, readings: &mut Readings) {
 fn sample_plain(round: &Round<'_>, readings: &mut Readings) {
     let threshold: fn(u64) -> Reading<f64> =
         |t| plausible::celsius_above_zero((t as u32).cast_signed().into());
-    let table: [(Metric, Getter, fn(u64) -> Reading<f64>); 14] = [
+    type Row = (Metric, Getter, fn(u64) -> Reading<f64>);
+    let table: [Row; 14] = [
         (
             Metric::ThresholdShutdown,
             Getter::ThresholdShutdown,
@@ -240,22 +241,30 @@ fn sample_nvlink(round: &Round<'_>, readings: &mut Readings) {
     let each =
         |id| -> Vec<FieldQuery> { (0..number).map(|scope| FieldQuery { id, scope }).collect() };
     let states = round.fields(&each(165));
-    let up: Vec<bool> = states
-        .iter()
-        .map(|state| state.is_ok_and(|s| s.unsigned() == Some(1)))
+    let up: Vec<Reading<bool>> = (0..number)
+        .zip(states)
+        .map(|(link, state)| match state {
+            Ok(state) => Ok(state.unsigned() == Some(1)),
+            // Drivers without the field have the call.
+            Err(_) => round.call(Call::LinkState, |library, device| {
+                library.link_up(device, link)
+            }),
+        })
         .collect();
-    let known = states
-        .iter()
-        .find_map(|state| state.err().filter(|_| states.iter().all(Result::is_err)));
-    let count_up = up.iter().filter(|up| **up).count() as f64;
-    readings.set(Metric::NvlinkUp, known.map_or(Ok(count_up), Err));
+    let count_up = match up.iter().find_map(|up| up.err()) {
+        Some(why) => Err(why),
+        None => Ok(up.iter().filter(|up| **up == Ok(true)).count() as f64),
+    };
+    readings.set(Metric::NvlinkUp, count_up);
     let speeds = round.fields(&each(164));
     let of_up = speeds
         .iter()
         .zip(&up)
-        .filter(|(_, up)| **up)
+        .filter(|(_, up)| **up == Ok(true))
         .map(|(speed, _)| *speed);
-    readings.set(Metric::NvlinkSpeed, sum_of(of_up, 1e6));
+    // Older drivers tell one speed for all links.
+    let common = || Ok(one_field(round, field(90), count)? * 1e6 * count_up?);
+    readings.set(Metric::NvlinkSpeed, either(sum_of(of_up, 1e6), common));
     readings.set(Metric::NvlinkErrors, nvlink_errors(round, &each));
 }
 
