@@ -234,3 +234,35 @@ fn opening_again_lists_the_same_devices_and_closing_ends_it() {
     let answer = nvidia.sample(&unknown, &mut Readings::default());
     assert_eq!(answer, Answer::Lost(Absent::Lost));
 }
+
+#[test]
+fn a_library_that_was_replaced_is_loaded_anew() {
+    let fake = FakeNvml::over("steady-a100-8", "init_error = 18\n");
+    let nvidia = nvidia(&fake);
+    let report = nvidia.open().unwrap_err();
+    assert_eq!(report.status, ProbeStatus::Mismatch);
+    assert_eq!(report.hint, ProbeHint::Restart);
+    fake.replace("driver_version = '590.48.01'\n[[device]]\nname = 'NVIDIA H200'\n");
+    let opened = nvidia.open().unwrap();
+    assert_eq!(&*opened.devices[0].name, "NVIDIA H200");
+}
+
+#[test]
+fn gpm_is_never_asked_for_two_devices_at_once() {
+    // The fake ends the process where it is.
+    let fake = FakeNvml::over(
+        "steady-h100-8",
+        "gpm_parallel_crash = true\n[[device]]\n[device.latency_us]\ngpm_sample_get = 2000\n",
+    );
+    let (nvidia, opened) = open(&fake);
+    std::thread::scope(|scope| {
+        for device in &opened.devices {
+            scope.spawn(|| {
+                let mut readings = Readings::default();
+                for _ in 0..3 {
+                    assert_eq!(nvidia.sample(&device.id, &mut readings), Answer::Answered);
+                }
+            });
+        }
+    });
+}

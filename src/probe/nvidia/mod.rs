@@ -152,18 +152,16 @@ impl Nvidia {
         Ok(loaded)
     }
 
-    fn start(&self) -> Result<(Arc<Library>, Option<Arc<str>>), Box<ProbeReport>> {
-        let Loaded { table, path } = self.load()?;
-        match Library::init(table) {
-            Ok(library) => Ok((Arc::new(library), path)),
-            Err(fault) => {
+    fn start(&self, loaded: &Loaded) -> Result<Arc<Library>, Box<ProbeReport>> {
+        Library::init(Arc::clone(&loaded.table))
+            .map(Arc::new)
+            .map_err(|fault| {
                 if matches!(fault, Fault::Missing | Fault::Code(LIB_RM_VERSION_MISMATCH)) {
                     // Another file may lie there by now: the next opening loads it.
                     *locked(&self.loaded) = None;
                 }
-                Err(self.failed(fault, "initialising the library", path.as_deref()))
-            }
-        }
+                self.failed(fault, "initialising the library", loaded.path.as_deref())
+            })
     }
 
     /// A report of a library that works; what it refused to list is said.
@@ -218,7 +216,9 @@ fn answer(round: &Round<'_>) -> Answer {
 impl Vendor for Nvidia {
     fn open(&self) -> Result<Opened, Box<ProbeReport>> {
         self.let_go();
-        let (library, path) = self.start()?;
+        let loaded = self.load()?;
+        let library = self.start(&loaded)?;
+        let path = loaded.path;
         let listing = devices::list(&library, self.options.vendor)
             .map_err(|fault| self.failed(fault, "listing the devices", path.as_deref()))?;
         if let (true, Some((_, fault))) = (listing.units.is_empty(), listing.refused.first()) {

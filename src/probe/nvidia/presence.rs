@@ -66,10 +66,22 @@ pub(super) fn look(root: &Path, vendor: Vendor) -> Presence {
     }
 }
 
-/// The marks that container engines leave.
+/// The marks that container engines leave; with cgroup v2 the root on an overlay is often the only one.
 fn in_container(root: &Path) -> bool {
-    root.join(".dockerenv").exists()
-        || root.join("run/.containerenv").exists()
+    let on_overlay = |line: &str| {
+        line.split(' ').nth(4) == Some("/")
+            && line
+                .split_once(" - ")
+                .is_some_and(|(_, kind)| kind.starts_with("overlay "))
+    };
+    [
+        ".dockerenv",
+        "run/.containerenv",
+        "var/run/secrets/kubernetes.io",
+    ]
+    .iter()
+    .any(|mark| root.join(mark).exists())
+        || read(&root.join("proc/1/mountinfo")).is_some_and(|text| text.lines().any(on_overlay))
         || read(&root.join("proc/1/cgroup")).is_some_and(|text| {
             ["docker", "kubepods", "containerd", "libpod", "lxc"]
                 .iter()
@@ -140,6 +152,10 @@ mod tests {
         ];
         let docker = [(".dockerenv", "")];
         let pod = [("proc/1/cgroup", "0::/kubepods.slice/x\n")];
+        let overlay = [(
+            "proc/1/mountinfo",
+            "604 603 0:52 / / rw,relatime - overlay overlay rw,lowerdir=/x\n",
+        )];
         let driver = [("proc/driver/nvidia/version", "NVRM version: 580.95.05\n")];
         let wsl = [("dev/dxg", "")];
         let none: [(&str, &str); 0] = [];
@@ -154,6 +170,10 @@ mod tests {
                 ProbeHint::ContainerWithoutDevices,
             ),
             ([driver, pod].concat(), ProbeHint::ContainerWithoutDevices),
+            (
+                [driver, overlay].concat(),
+                ProbeHint::ContainerWithoutDevices,
+            ),
         ] {
             let root = tempfile::tempdir().unwrap();
             for (path, text) in &files {
