@@ -103,6 +103,7 @@ fn a_hopper_says_everything_in_base_units() {
             (Metric::NvlinkLinks, Ok(18.0)),
             (Metric::NvlinkUp, Ok(18.0)),
             (Metric::NvlinkSpeed, Ok(18.0 * 26_562e6)),
+            (Metric::NvlinkErrors, Ok(0.0)),
             (Metric::MigEnabled, Ok(0.0)),
             (Metric::Persistence, Ok(1.0)),
             (Metric::EccCorrected, Ok(0.0)),
@@ -359,11 +360,16 @@ fn a_narrow_link_is_read_as_it_is() {
 fn without_counters_and_gpm_pcie_is_read_by_blocking_calls() {
     let fake = FakeNvml::over(
         "v64",
-        &format!("{CALLS}[[device]]\ncount = 1\npcie_rx = 2000\npcie_tx = 500\n"),
+        &format!(
+            "{CALLS}[[device]]\ncount = 1\npcie_rx = 2000\npcie_tx = 500\nretired_pages_sbe = 3\nretired_pages_dbe = 1\nviolation_power = 5000000000\n"
+        ),
     );
     let (nvidia, opened, mut readings) = first(&fake);
     let id = &opened.devices[0].id;
     assert!(nvidia.needs_blocking_pcie(id));
+    // Retired pages and counters come by call where the fields are refused.
+    assert_eq!(readings.get(Metric::SecondsSwPowerCap), Ok(5.0));
+    assert_eq!(readings.get(Metric::RetiredPages), Ok(4.0));
     nvidia.sample_blocking_pcie(id, &mut readings);
     assert_eq!(readings.get(Metric::PcieRxRate), Ok(2_000_000.0));
     assert_eq!(readings.get(Metric::PcieTxRate), Ok(500_000.0));
@@ -427,4 +433,24 @@ fn devices_of_one_board_share_it() {
     let (_nvidia, opened) = open(&fake);
     assert_eq!(opened.devices[0].board, opened.devices[1].board);
     assert_eq!(opened.devices[2].board.0, opened.devices[2].id.0);
+}
+
+#[test]
+fn a_t4_tells_retired_pages_and_no_remapped_rows() {
+    let fake = FakeNvml::over("t4-x8", CALLS);
+    let (_nvidia, opened, readings) = first(&fake);
+    assert_eq!(opened.devices[0].power_usage_is_average, Some(false));
+    expect(
+        &readings,
+        &[
+            (Metric::RetiredPages, Ok(1.0)),
+            (Metric::RetiredPending, Ok(0.0)),
+            (Metric::RemapPending, Err(Absent::NotSupported)),
+            (Metric::SecondsSwPowerCap, Ok(9.0)),
+            (Metric::SecondsHwThermal, Err(Absent::NotSupported)),
+            (Metric::PcieWidthBefore, Ok(8.0)),
+            (Metric::MemoryTemperature, Err(Absent::NotSupported)),
+            (Metric::NvlinkLinks, Err(Absent::NotSupported)),
+        ],
+    );
 }

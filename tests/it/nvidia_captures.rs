@@ -102,7 +102,11 @@ const KEYS: &[(Metric, &[&str], f64)] = &[
         &["remapped_failure", "fields.remapped_failure"],
         1.0,
     ),
-    (Metric::RetiredPages, &["fields.retired_sbe"], 1.0),
+    (
+        Metric::RetiredPages,
+        &["retired_pages_sbe+retired_pages_dbe"],
+        1.0,
+    ),
     (
         Metric::RetiredPending,
         &["retired_pages_pending", "fields.retired_pending"],
@@ -138,15 +142,12 @@ fn number(value: &Value) -> Option<f64> {
 }
 
 fn wanted(device: &Table, keys: &[&str]) -> Option<f64> {
+    let one = |key: &str| match key.strip_prefix("fields.") {
+        Some(field) => device.get("fields")?.get(field).and_then(number),
+        None => device.get(key).and_then(number),
+    };
     keys.iter()
-        .find_map(|key| match key.strip_prefix("fields.") {
-            Some(field) => device
-                .get("fields")?
-                .as_table()?
-                .get(field)
-                .and_then(number),
-            None => device.get(*key).and_then(number),
-        })
+        .find_map(|keys| keys.split('+').map(one).sum::<Option<f64>>())
 }
 
 /// What stands in the way of a reading that the capture seems to give; only these.

@@ -17,7 +17,7 @@ pub(super) use gpm::GpmSample;
 pub(super) use identity::Label;
 pub(super) use processes::{ProcessList, ProcessRow, UseRow};
 
-use super::fault::Fault;
+use super::fault::{Fault, INSUFFICIENT_SIZE};
 use nvml_wrapper_sys::bindings as sys;
 use nvml_wrapper_sys::bindings::NvmlLib;
 use std::ffi::{OsStr, c_uint};
@@ -306,6 +306,34 @@ impl Library {
         let mut out = 0;
         call!(self, nvmlDeviceGetNvLinkState(device, link, &mut out))?;
         Ok(out == 1)
+    }
+
+    /// How many pages were retired for a cause: 0 several single-bit errors, 1 a double-bit error.
+    pub(super) fn retired_pages(&self, Handle(device): Handle, cause: u32) -> Result<u64, Fault> {
+        let mut count = 0;
+        // Without room for addresses it tells their number only.
+        match call!(
+            self,
+            nvmlDeviceGetRetiredPages(device, cause, &mut count, std::ptr::null_mut())
+        ) {
+            Ok(()) | Err(Fault::Code(INSUFFICIENT_SIZE)) => Ok(count.into()),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// One of a link's error counters: 0 replay, 1 recovery, 2 CRC of flits, 3 CRC of data.
+    pub(super) fn link_errors(
+        &self,
+        Handle(device): Handle,
+        link: u32,
+        counter: u32,
+    ) -> Result<u64, Fault> {
+        let mut out = 0;
+        call!(
+            self,
+            nvmlDeviceGetNvLinkErrorCounter(device, link, counter, &mut out)
+        )?;
+        Ok(out)
     }
 
     /// Rows remapped (correctable, uncorrectable), pending and failed.

@@ -211,10 +211,15 @@ fn sample_faults(round: &Round<'_>, readings: &mut Readings) {
         readings.set(metric, value);
     }
     let [single, double, pending] = [29, 30, 31].map(|id| one_field(round, field(id), count));
-    readings.set(
-        Metric::RetiredPages,
-        single.and_then(|single| Ok(single + double?)),
-    );
+    let retired = |cause| {
+        let pages = round.call(Call::RetiredPages, |library, device| {
+            library.retired_pages(device, cause)
+        });
+        pages.and_then(plausible::count)
+    };
+    let pages = single.and_then(|single| Ok(single + double?));
+    let pages = either(pages, || Ok(retired(0)? + retired(1)?));
+    readings.set(Metric::RetiredPages, pages);
     let pending = either(pending, || {
         round.get(Getter::RetiredPending).and_then(plausible::flag)
     });
@@ -278,7 +283,7 @@ fn sum_of(values: impl Iterator<Item = Reading<FieldNumber>>, factor: f64) -> Re
 }
 
 /// Replays, recoveries and CRC errors of each link, else the counters that Blackwell has in their place, else
-/// the old totals over all links.
+/// the old totals over all links, else the old call for each link.
 fn nvlink_errors(round: &Round<'_>, each: &dyn Fn(u32) -> Vec<FieldQuery>) -> Reading<f64> {
     let links = |ids: &[u32]| {
         let queries: Vec<FieldQuery> = ids.iter().flat_map(|id| each(*id)).collect();
@@ -288,8 +293,21 @@ fn nvlink_errors(round: &Round<'_>, each: &dyn Fn(u32) -> Vec<FieldQuery>) -> Re
         let queries = [38, 45, 52, 59].map(field);
         sum_of(round.fields(&queries).into_iter(), 1.0)
     };
+    let calls = || {
+        let links = round.unit.links.load(Ordering::Relaxed);
+        let mut sum = 0.0;
+        for (link, counter) in (0..links).flat_map(|link| (0..4).map(move |c| (link, c))) {
+            let errors = round.call(Call::LinkErrors, |library, device| {
+                library.link_errors(device, link, counter)
+            });
+            sum += errors.and_then(plausible::count)?;
+        }
+        Ok(sum)
+    };
     either(links(&[161, 162, 163]), || {
-        either(links(&[206, 207, 208, 209, 210, 211]), totals)
+        either(links(&[206, 207, 208, 209, 210, 211]), || {
+            either(totals(), calls)
+        })
     })
 }
 

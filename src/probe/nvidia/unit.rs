@@ -23,6 +23,8 @@ pub(super) enum Call {
     ViolationPower,
     ViolationSyncBoost,
     LinkState,
+    LinkErrors,
+    RetiredPages,
     GpmSupport,
     Compute,
     Graphics,
