@@ -6,6 +6,7 @@ pub mod ledger;
 pub mod model;
 pub mod probe;
 pub mod session;
+pub mod simulate;
 pub mod text;
 pub mod ui;
 pub mod units;
