@@ -256,7 +256,9 @@ impl Session {
             ]
             .map(fresh);
             let [power, _, headroom, ..] = point;
-            state.thermal.take(moment.now, headroom, power);
+            state
+                .thermal
+                .take(state.device.index, moment.now, headroom, power);
             derive::time_to_throttle(state, moment, &mut derived);
             state.phase = self.ledger.phase(&state.device.id);
             shown(state, tick, moment);

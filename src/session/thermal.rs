@@ -16,6 +16,8 @@ const POWER_STEP: f64 = 0.05;
 const PACE_S: f64 = 5.0;
 /// Points kept: fifteen minutes.
 const KEPT: usize = 180;
+/// One of so many points brings a new fit; devices take turns, so that no tick fits all of them.
+const TURNS: u32 = 3;
 /// No figure before this many seconds.
 const LEAST_S: f64 = 60.0;
 /// Without readings for this long a fit begins anew.
@@ -31,13 +33,21 @@ pub(crate) struct Thermal {
     power_w: Option<f64>,
     points: Vec<(f64, f64)>,
     began: MonoTime,
+    taken: u32,
     /// Seconds left, as found at that instant.
     left: Option<(f64, MonoTime)>,
 }
 
 impl Thermal {
     /// Takes headroom (°C) and power (W) of one instant.
-    pub(crate) fn take(&mut self, at: MonoTime, headroom: Option<f64>, power: Option<f64>) {
+    /// `turn` is the device's place among the others.
+    pub(crate) fn take(
+        &mut self,
+        turn: u32,
+        at: MonoTime,
+        headroom: Option<f64>,
+        power: Option<f64>,
+    ) {
         let t = at.seconds_since(self.began);
         let (Some(headroom), Some(power)) = (headroom, power) else {
             if self
@@ -61,6 +71,7 @@ impl Thermal {
                 points: vec![(0.0, headroom)],
                 began: at,
                 left: None,
+                taken: 0,
             };
             return;
         }
@@ -75,7 +86,10 @@ impl Thermal {
             self.points.remove(0);
         }
         self.points.push((t, headroom));
-        self.left = self.fit(t, headroom).map(|left| (left, at));
+        self.taken = self.taken.wrapping_add(1);
+        if self.taken % TURNS == turn % TURNS {
+            self.left = self.fit(t, headroom).map(|left| (left, at));
+        }
     }
 
     /// Seconds from `now` until the headroom is used up, where the model may say so.
@@ -152,6 +166,7 @@ mod tests {
         for second in 0..=seconds {
             let headroom = end + (start - end) * (-(second as f64) / tau).exp();
             thermal.take(
+                0,
                 MonoTime(second * 1_000_000_000),
                 Some(headroom.round()),
                 Some(300.0),
@@ -180,6 +195,7 @@ mod tests {
         for second in 0..200_u64 {
             let power = if second < 150 { 300.0 } else { 200.0 };
             thermal.take(
+                0,
                 MonoTime(second * 1_000_000_000),
                 Some(40.0 - second as f64 / 6.0),
                 Some(power),
