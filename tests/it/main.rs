@@ -5,5 +5,6 @@
 
 mod fake_nvml;
 mod fake_nvml_process;
+mod house;
 #[path = "../support/mod.rs"]
 mod support;
