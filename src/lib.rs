@@ -3,9 +3,11 @@
 //! The program is a library function that takes its world as arguments; `ARCHITECTURE.md` tells how the house is built.
 
 pub mod app;
+pub mod cli;
 pub mod ledger;
 pub mod model;
 pub mod probe;
+pub mod publish;
 pub mod session;
 pub mod text;
 pub mod ui;

@@ -20,6 +20,8 @@ pub struct Look {
     pub charset: Charset,
     /// What it says.
     pub text: Catalogue,
+    /// In which zone it writes times; found once at the start, so that drawing reads no file.
+    pub zone: jiff::tz::TimeZone,
 }
 
 impl Look {
@@ -33,6 +35,12 @@ impl Look {
     #[must_use]
     pub fn glyph(&self, glyph: Glyph) -> &'static str {
         glyph.of(self.charset)
+    }
+
+    /// A wall time in the screen's zone, in `strftime`'s form.
+    #[must_use]
+    pub fn time(&self, at: jiff::Timestamp, form: &str) -> String {
+        at.to_zoned_datetime(self.zone.clone()).strftime(form).to_string()
     }
 
     /// The glyph set of the widgets.
@@ -91,7 +99,7 @@ impl Look {
 }
 
 /// Writes pieces one after the other on one line; what does not fit is cut. Gives the column after the last.
-pub fn write_line(buf: &mut Buffer, area: Rect, pieces: &[(&str, Style)]) -> u16 {
+pub(super) fn write_line(buf: &mut Buffer, area: Rect, pieces: &[(&str, Style)]) -> u16 {
     let mut x = area.x;
     if area.height == 0 {
         return x;
@@ -107,7 +115,7 @@ pub fn write_line(buf: &mut Buffer, area: Rect, pieces: &[(&str, Style)]) -> u16
 }
 
 /// Writes pieces so that they end at the right edge; only where they fit beside `left`. Says whether they did.
-pub fn write_right(buf: &mut Buffer, area: Rect, left: u16, pieces: &[(&str, Style)]) -> bool {
+pub(super) fn write_right(buf: &mut Buffer, area: Rect, left: u16, pieces: &[(&str, Style)]) -> bool {
     let width: usize = pieces.iter().map(|(text, _)| text.width()).sum();
     let width = u16::try_from(width).unwrap_or(u16::MAX);
     let start = area.right().saturating_sub(width);
@@ -120,7 +128,7 @@ pub fn write_right(buf: &mut Buffer, area: Rect, left: u16, pieces: &[(&str, Sty
 
 /// One line of an area; empty where the area has no such line.
 #[must_use]
-pub fn row(area: Rect, line: u16) -> Rect {
+pub(super) fn row(area: Rect, line: u16) -> Rect {
     if line >= area.height {
         return Rect { height: 0, ..area };
     }
@@ -129,7 +137,7 @@ pub fn row(area: Rect, line: u16) -> Rect {
 
 /// Breaks a text into lines of at most `width` columns, at spaces where there are any.
 #[must_use]
-pub fn wrap(text: &str, width: u16) -> Vec<String> {
+pub(super) fn wrap(text: &str, width: u16) -> Vec<String> {
     let width = usize::from(width.max(1));
     let mut lines = Vec::new();
     let mut line = String::new();

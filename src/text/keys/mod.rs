@@ -66,10 +66,12 @@ mod device;
 mod errors;
 mod findings;
 mod help;
+mod host;
 mod meter;
 mod overview;
 mod probe;
+mod report;
 mod state;
 mod unit;
 
-areas! { chrome, device, errors, findings, help, meter, overview, probe, state, unit }
+areas! { chrome, device, errors, findings, help, host, meter, overview, probe, report, state, unit }

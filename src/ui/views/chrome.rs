@@ -53,7 +53,7 @@ fn banner(app: &App, picture: &Snapshot, look: &Look, line: Rect, buf: &mut Buff
         }
         SourceKind::Demo(case) => (t.chrome_demo_banner(case), Role::BannerDemo),
         SourceKind::Recording(file) | SourceKind::Log(file) => {
-            (t.chrome_replay_banner(file, clock(picture)), Role::BannerReplay)
+            (t.chrome_replay_banner(file, clock(picture, look)), Role::BannerReplay)
         }
     };
     let style = look.style(role);
@@ -86,7 +86,7 @@ fn header(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
     let state = source_state(app, picture, look);
     let interval = interval(app.interval());
     let dropped = t.chrome_dropped(picture.dropped);
-    let clock = clock(picture);
+    let clock = clock(picture, look);
     let mut right = vec![(state.0.as_ref(), look.style(state.1)), ("  ", muted), (interval.as_str(), muted), ("  ", muted)];
     if width >= 100 || picture.dropped > 0 {
         let role = if picture.dropped > 0 { Role::Warn } else { Role::Muted };
@@ -138,8 +138,8 @@ fn fleet(picture: &Snapshot, look: &Look) -> String {
 }
 
 /// Wall time of the picture, in the local zone.
-fn clock(picture: &Snapshot) -> String {
-    picture.at.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S").to_string()
+fn clock(picture: &Snapshot, look: &Look) -> String {
+    look.time(picture.at, "%H:%M:%S")
 }
 
 fn interval(interval: Duration) -> String {

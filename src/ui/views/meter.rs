@@ -81,7 +81,7 @@ pub(super) fn line(cost: &Cost, look: &Look, area: Rect, buf: &mut Buffer) {
         ]),
         None => pieces.push((head.clone().into_owned(), strong)),
     }
-    let start = t.meter_since(when(cost), source_word(cost.billing_start.source, t));
+    let start = t.meter_since(when(cost, look), source_word(cost.billing_start.source, t));
     let mut phases = Vec::new();
     for phase in Phase::ALL {
         phases.extend(phase_pieces(cost, phase, look, &money));
@@ -130,10 +130,9 @@ fn phase_pieces(
 }
 
 /// Begin of billing: the time today, else with its day.
-fn when(cost: &Cost) -> String {
-    let start = cost.billing_start.at.to_zoned(jiff::tz::TimeZone::system());
+fn when(cost: &Cost, look: &Look) -> String {
     let format = if cost.span_seconds < 20.0 * 3600.0 { "%H:%M" } else { "%d %b %H:%M" };
-    start.strftime(format).to_string()
+    look.time(cost.billing_start.at, format)
 }
 
 /// Draws the ribbon of phases.

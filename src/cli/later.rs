@@ -1,0 +1,34 @@
+//! Commands whose part is not built yet: they parse their flags and say so.
+
+use super::args::{Command, Format, Platforms};
+use super::{CliError, World};
+use crate::publish::platforms_json;
+
+/// The answer of a command that this version lacks.
+pub(super) fn not_in_this_version(command: &Command) -> CliError {
+    let (command, instead) = match command {
+        Command::Record(_) => ("record", "`nameplate stream >> FILE` keeps what is read as JSON lines"),
+        Command::Replay(_) => ("replay", "`nameplate demo` shows the screen on simulated devices"),
+        Command::Export(_) => ("export", "`nameplate stream` writes JSON lines"),
+        Command::Diagnose(_) => ("diagnose", "`nameplate once` says what is already known of each device"),
+        Command::Doctor(_) => ("doctor", "`nameplate once` says what is already known of each device"),
+        Command::Audit(_) => ("audit", "`nameplate once --format json` has the meter under `cost`"),
+        Command::Run(_) => ("run", "start the command by itself, and `nameplate stream` beside it"),
+        Command::Compare(_) => ("compare", "compare the lines of two `nameplate stream` files"),
+        Command::Serve(_) => ("serve", "`nameplate stream` writes JSON lines"),
+        _ => ("command", "see `nameplate --help`"),
+    };
+    CliError::NotInThisVersion { command, instead }
+}
+
+/// No platform is asked in this version, and that is what the document says.
+pub(super) fn platforms(args: &Platforms, world: &mut World) -> Result<(), CliError> {
+    let now = (world.now)();
+    match args.format {
+        Format::Json => world.say_json(&platforms_json(now)),
+        Format::Text => world.say(
+            "No platform was asked: finding out who rents this instance is not in this version.\n\
+             The price comes from --price or --price-per-device, or from the configuration.\n",
+        ),
+    }
+}

@@ -1,0 +1,73 @@
+//! `nameplate once`: one snapshot of two samples, so that rates exist.
+
+use super::args::Format;
+use super::source::{Source, session};
+use super::words::CatalogueWords;
+use super::{CliError, Settings, World};
+use crate::model::{Control, ProbeStatus, Snapshot};
+use crate::publish::{TextOptions, snapshot_json, snapshot_text};
+use crate::text::{Catalogue, Lang};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// Time between the two samples.
+const APART: Duration = Duration::from_millis(200);
+
+/// How long devices may take to answer; then the document says what is known.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Takes the samples, writes the document, fails where there was no accelerator.
+pub(super) fn run(source: Source, format: Format, settings: &Settings, world: &mut World) -> Result<(), CliError> {
+    let snapshot = observe(source, settings)?;
+    match format {
+        Format::Json => {
+            let words = CatalogueWords::new(Catalogue::new(Lang::En), false);
+            world.say_json(&snapshot_json(&snapshot, "once", &words))?;
+        }
+        Format::Text => {
+            let t = Catalogue::new(settings.screen.lang);
+            let ascii = settings.screen.ascii;
+            let words = CatalogueWords::new(t, ascii);
+            let options = TextOptions { ascii, ..TextOptions::default() };
+            world.say(&snapshot_text(&snapshot, &words, &t, options))?;
+        }
+    }
+    if snapshot.devices.is_empty() { Err(CliError::NoAccelerator) } else { Ok(()) }
+}
+
+/// Folds ticks until every device has been read twice or is known to be silent.
+fn observe(source: Source, settings: &Settings) -> Result<Snapshot, CliError> {
+    let mut session = session(source.kind, settings)?;
+    let (sender, ticks) = channel();
+    let handle = source
+        .feed
+        .start(Box::new(move |tick| sender.send(tick).is_ok()))
+        .map_err(|error| CliError::System {
+            operation: "starting the probes".to_owned(),
+            source: error,
+            next: "check the limits on processes and threads (ulimit -u)",
+        })?;
+    handle.tell(Control::Interval(APART));
+    let deadline = Instant::now() + PATIENCE;
+    let mut rounds = 0;
+    loop {
+        match ticks.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(tick) => session.fold(&tick),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+        }
+        if session.snapshot().as_ref().is_some_and(all_have_answered) {
+            rounds += 1;
+        }
+        if rounds >= 2 {
+            break;
+        }
+    }
+    handle.tell(Control::Stop);
+    session.snapshot().ok_or(CliError::NoSample { command: "once", seconds: PATIENCE.as_secs_f64() })
+}
+
+/// Whether the probes have said what there is, and each device has been read or is known to be silent.
+pub(super) fn all_have_answered(snapshot: &Snapshot) -> bool {
+    let settled = !snapshot.probes.is_empty() && snapshot.probes.iter().all(|p| p.status != ProbeStatus::Starting);
+    settled && snapshot.devices.iter().all(|view| view.age_s.is_some() || view.silent.is_some())
+}

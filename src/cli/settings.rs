@@ -1,0 +1,184 @@
+//! What holds for this run: flags over environment over file over defaults.
+
+use super::config::{FileSettings, Folders, Tier};
+use super::shared::Shared;
+use crate::model::{BillingStart, BillingStartSource, Config, Price, PriceScope, PriceSource};
+use crate::text::Lang;
+use crate::ui::glyphs::Charset;
+use crate::ui::theme::{ColorChoice, DEFAULT_THEME};
+use rust_decimal::Decimal;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Everything that flags, environment and file decide.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// What the session folds with.
+    pub config: Config,
+    /// Discounts, for the audit.
+    pub tiers: Vec<Tier>,
+    /// How often devices are read.
+    pub interval: Duration,
+    /// The screen's looks.
+    pub screen: ScreenSettings,
+    /// Another library with NVML's names.
+    pub nvml_library: Option<PathBuf>,
+    /// Where /proc, /sys and the vendors' files are looked for.
+    pub root: PathBuf,
+    /// The rental platform.
+    pub platform: PlatformSettings,
+    /// Whether a recording is kept.
+    pub record: bool,
+}
+
+/// How the screen looks and speaks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScreenSettings {
+    /// The theme's name.
+    pub theme: String,
+    /// Where the user's own themes lie.
+    pub themes: Option<PathBuf>,
+    /// Only ASCII.
+    pub ascii: bool,
+    /// How many colours.
+    pub color: ColorChoice,
+    /// One line after another.
+    pub linear: bool,
+    /// The language.
+    pub lang: Lang,
+    /// The zone of logs that name none, as it was given; `local` is the system's.
+    pub tz: String,
+}
+
+/// Who and where this instance is.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PlatformSettings {
+    /// Whether anything is asked.
+    pub enabled: bool,
+    /// Its name, where it was given.
+    pub name: Option<String>,
+    /// Another base address.
+    pub url: Option<String>,
+    /// Where its key lies.
+    pub key_file: Option<PathBuf>,
+    /// This instance, where the platform does not say.
+    pub instance_id: Option<String>,
+}
+
+impl Settings {
+    /// Puts flags (with the environment's values, which clap has already put below them) over a file over the defaults.
+    /// `env` decides language and characters where nobody else does.
+    #[must_use]
+    pub fn merge(shared: &Shared, file: FileSettings, folders: &Folders, env: impl Fn(&str) -> Option<String>) -> Self {
+        let ascii = shared.ascii || file.ascii.unwrap_or_else(|| Charset::detect(&env).is_ascii());
+        let lang = shared.lang.or(file.lang).unwrap_or_else(|| Lang::detect(&env));
+        Self {
+            config: config(shared, &file),
+            tiers: file.tiers,
+            interval: shared.interval.or(file.interval).unwrap_or(Duration::from_secs(1)),
+            screen: ScreenSettings {
+                theme: shared.theme.clone().or(file.theme).unwrap_or_else(|| DEFAULT_THEME.to_owned()),
+                themes: folders.themes(),
+                ascii,
+                color: shared.color.or(file.color).unwrap_or_default(),
+                linear: shared.linear || file.linear.unwrap_or(false),
+                lang: lang.for_terminal(ascii),
+                tz: shared.tz.clone().or(file.tz).unwrap_or_else(|| "local".to_owned()),
+            },
+            nvml_library: shared.nvml_library.clone().or(file.nvidia_library),
+            root: shared.root.clone().unwrap_or_else(|| PathBuf::from("/")),
+            platform: PlatformSettings {
+                enabled: !shared.no_platform && file.platform_enabled.unwrap_or(true),
+                name: shared.platform.clone().or(file.platform_name),
+                url: shared.platform_url.clone().or(file.platform_url),
+                key_file: file.platform_key_file,
+                instance_id: file.platform_instance_id.or_else(|| env("NAMEPLATE_INSTANCE_ID")),
+            },
+            record: !shared.no_record && file.record_enabled.unwrap_or(true),
+        }
+    }
+
+    /// Whether nothing outside of `--root` may be read.
+    #[must_use]
+    pub fn is_rooted(&self) -> bool {
+        self.root != Path::new("/")
+    }
+}
+
+fn config(shared: &Shared, file: &FileSettings) -> Config {
+    let default = Config::default();
+    let since_flag = shared.since.map(|at| BillingStart { at, source: BillingStartSource::Flag });
+    let since_file = file.since.map(|at| BillingStart { at, source: BillingStartSource::Config });
+    Config {
+        price: price(shared, file),
+        currency: shared.currency.clone().or_else(|| file.currency.clone()).unwrap_or(default.currency),
+        granularity: shared.granularity.or(file.granularity).unwrap_or(default.granularity),
+        since: since_flag.or(since_file),
+        budget: shared.budget.or(file.budget),
+        compute_threshold: file.compute_utilization.unwrap_or(default.compute_threshold),
+        max_idle: file.max_idle.unwrap_or(default.max_idle),
+        history: file.history.unwrap_or(default.history),
+    }
+}
+
+/// A price by flag brings its own scope; the file's scope belongs to the file's price.
+fn price(shared: &Shared, file: &FileSettings) -> Option<Price> {
+    let price = |per_hour: Decimal, scope, source| Price { per_hour, scope, source };
+    let by_flag = shared
+        .price
+        .map(|p| price(p, PriceScope::Instance, PriceSource::Flag))
+        .or_else(|| shared.price_per_device.map(|p| price(p, PriceScope::Device, PriceSource::Flag)));
+    by_flag.or_else(|| {
+        file.price_per_hour.map(|p| price(p, file.price_scope.unwrap_or_default(), PriceSource::Config))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::args::Cli;
+    use super::super::config::{SAMPLE, parse};
+    use super::*;
+    use clap::Parser as _;
+
+    fn settings(args: &[&str], file: &str) -> Settings {
+        let cli = Cli::try_parse_from(["nameplate"].iter().chain(args)).unwrap();
+        let env = |name: &str| (name == "TERM").then(|| "xterm-256color".to_owned());
+        Settings::merge(&cli.shared, parse(file).unwrap(), &Folders::default(), env)
+    }
+
+    #[test]
+    fn flags_win_over_the_file_and_the_file_over_defaults() {
+        let file = "[price]\nper_hour = \"1.50\"\nscope = \"device\"\n[screen]\ninterval = \"2s\"\ntheme = \"light\"";
+        let from_file = settings(&[], file);
+        assert_eq!(from_file.interval, Duration::from_secs(2));
+        let price = from_file.config.price.unwrap();
+        assert_eq!((price.scope, price.source), (PriceScope::Device, PriceSource::Config));
+        let by_flag = settings(&["once", "--price", "2.99", "--interval", "5s"], file);
+        assert_eq!(by_flag.interval, Duration::from_secs(5));
+        assert_eq!(by_flag.screen.theme, "light");
+        let price = by_flag.config.price.unwrap();
+        assert_eq!((price.scope, price.source), (PriceScope::Instance, PriceSource::Flag));
+    }
+
+    #[test]
+    fn the_sample_says_the_defaults() {
+        assert_eq!(settings(&[], SAMPLE), settings(&[], ""));
+    }
+
+    /// Without its comments the sample is a file that sets every key.
+    #[test]
+    fn the_samples_comments_are_valid() {
+        let bare: String = SAMPLE
+            .lines()
+            .map(|line| {
+                let example = line.strip_prefix('#').filter(|rest| !rest.starts_with(' '));
+                format!("{}\n", example.unwrap_or(line))
+            })
+            .collect();
+        let file = parse(&bare).unwrap();
+        let unset = format!("{file:?}").matches("None").count();
+        assert_eq!(unset, 0, "a key is not in the sample: {file:?}");
+        assert_eq!(file.tiers.len(), 1);
+    }
+}

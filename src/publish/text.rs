@@ -1,0 +1,427 @@
+//! A snapshot as plain text, for a pipe or a mail:
+//!
+//! ```text
+//! gpu-7f3, 2026-03-01T12:04:33.000Z  live  every 1 s
+//!
+//!   #  device            W plate  head pcie v     ^  util  work    mem  state
+//!   0  H100 80GB HBM3  612   87%   28C     3%    1%   98%   71%  61.0G  working
+//!
+//!   0  Nothing wrong is known: link, limit, throttle reasons, memory and start-up are as the plate says.
+//!
+//! cpu 34 %  load 3.20  memory 61.0 GiB of 503 GiB
+//! $865.90 so far at $23.92/h  compute 33h 12m  idle 3h 00m
+//! ```
+
+use super::Words;
+use super::number::timestamp;
+use crate::model::{
+    Cost, DeviceView, Figure, Phase, ProbeReport, ProbeStatus, Snapshot, SourceKind,
+};
+use crate::text::{Catalogue, clean, clean_width};
+use crate::units::{Bytes, BytesPerSecond, Currency, Money, Ratio, format_span};
+use rust_decimal::Decimal;
+use unicode_width::UnicodeWidthStr as _;
+
+/// How the text is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextOptions {
+    /// Columns that a line may have.
+    pub width: usize,
+    /// Only ASCII characters.
+    pub ascii: bool,
+}
+
+impl Default for TextOptions {
+    fn default() -> Self {
+        Self {
+            width: 80,
+            ascii: false,
+        }
+    }
+}
+
+/// What stands where a value is not there.
+const ABSENT: &str = "--";
+
+/// The snapshot as text in the language of the catalogue; no line is wider than the options say.
+#[must_use]
+pub fn snapshot_text(
+    snapshot: &Snapshot,
+    words: &dyn Words,
+    t: &Catalogue,
+    options: TextOptions,
+) -> String {
+    let mut page = Page {
+        options,
+        text: String::new(),
+    };
+    banner(&mut page, snapshot, t);
+    page.flow("", &header(snapshot, t));
+    if !snapshot.devices.is_empty() {
+        page.line("");
+        page.line(&titles(t, options.ascii));
+        for view in &snapshot.devices {
+            page.line(&row(view, words, options.ascii));
+        }
+        page.line("");
+        for view in &snapshot.devices {
+            page.wrap(&format!("{:>3}  ", view.device.index), &words.known(view));
+        }
+    } else {
+        page.line("");
+        page.line(&t.probe_none_title());
+    }
+    page.line("");
+    for probe in &snapshot.probes {
+        if snapshot.devices.is_empty() || probe.status != ProbeStatus::Ok {
+            probe_lines(&mut page, probe, words, t);
+        }
+    }
+    page.flow("", &host(snapshot, t));
+    if let Some(cost) = &snapshot.cost {
+        page.flow("", &meter(cost, t, options.ascii));
+    }
+    page.text
+}
+
+/// Lines that fit.
+struct Page {
+    options: TextOptions,
+    text: String,
+}
+
+impl Page {
+    fn line(&mut self, line: &str) {
+        let line = clean_width(line, self.options.width, self.options.ascii);
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+
+    /// A sentence after a prefix; its further lines are indented as wide as the prefix.
+    fn wrap(&mut self, prefix: &str, sentence: &str) {
+        let sentence = clean(sentence);
+        let words: Vec<&str> = sentence.split_whitespace().collect();
+        self.pieces(prefix, &words, " ");
+    }
+
+    /// Segments that stay whole where they fit.
+    fn flow(&mut self, prefix: &str, segments: &[String]) {
+        let segments: Vec<String> = segments
+            .iter()
+            .map(|segment| clean(segment).into_owned())
+            .collect();
+        let segments: Vec<&str> = segments
+            .iter()
+            .map(String::as_str)
+            .filter(|segment| !segment.is_empty())
+            .collect();
+        self.pieces(prefix, &segments, "  ");
+    }
+
+    fn pieces(&mut self, prefix: &str, pieces: &[&str], gap: &str) {
+        let indent = " ".repeat(prefix.width());
+        let mut line = prefix.to_owned();
+        let mut empty = true;
+        for piece in pieces {
+            if !empty && line.width() + gap.len() + piece.width() > self.options.width {
+                self.line(&line);
+                line.clone_from(&indent);
+                empty = true;
+            }
+            if !empty {
+                line.push_str(gap);
+            }
+            empty = false;
+            // A script without spaces is one piece: it breaks where the line is full.
+            for c in piece.chars() {
+                if line.width() + unicode_width::UnicodeWidthChar::width(c).unwrap_or(0)
+                    > self.options.width
+                {
+                    self.line(&line);
+                    line.clone_from(&indent);
+                }
+                line.push(c);
+            }
+        }
+        if !empty {
+            self.line(&line);
+        }
+    }
+}
+
+/// What is not live says so first.
+fn banner(page: &mut Page, snapshot: &Snapshot, t: &Catalogue) {
+    match &snapshot.source {
+        SourceKind::Live => {}
+        SourceKind::Demo(case) => page.wrap("", &t.chrome_demo_banner(case)),
+        SourceKind::Recording(file) | SourceKind::Log(file) => {
+            page.wrap("", &t.chrome_replay_banner(file, timestamp(snapshot.at)));
+        }
+    }
+}
+
+fn header(snapshot: &Snapshot, t: &Catalogue) -> Vec<String> {
+    let name = match &snapshot.host.name {
+        Ok(name) => clean(name).into_owned(),
+        Err(_) => t.report_unnamed_host().into_owned(),
+    };
+    let mut segments = vec![t.report_host(name, timestamp(snapshot.at)).into_owned()];
+    if snapshot.source == SourceKind::Live {
+        segments.push(t.chrome_live().into_owned());
+    }
+    let seconds = snapshot.interval.as_secs_f64();
+    segments.push(t.chrome_interval(format_args!("{seconds} s")).into_owned());
+    if snapshot.dropped > 0 {
+        segments.push(t.chrome_dropped(snapshot.dropped).into_owned());
+    }
+    segments
+}
+
+/// The columns: text left, numbers right, in the widths that make 80 together with the longest state word.
+fn columns(cells: [&str; 11]) -> String {
+    const WIDTHS: [usize; 10] = [3, 15, 5, 5, 5, 6, 5, 5, 5, 6];
+    let mut line = String::new();
+    for (i, cell) in cells.iter().enumerate() {
+        let Some(width) = WIDTHS.get(i) else {
+            line.push_str("  ");
+            line.push_str(cell);
+            continue;
+        };
+        let blank = " ".repeat(width.saturating_sub(cell.width()));
+        match i {
+            0 => line = format!("{blank}{cell} "),
+            1 => line.push_str(&format!(" {cell}{blank}")),
+            _ => line.push_str(&format!(" {blank}{cell}")),
+        }
+    }
+    line
+}
+
+fn titles(t: &Catalogue, ascii: bool) -> String {
+    let (down, up) = if ascii { ("v", "^") } else { ("↓", "↑") };
+    columns([
+        "#",
+        &t.overview_device(),
+        &t.overview_watts(),
+        &t.overview_plate(),
+        &t.overview_head(),
+        &t.overview_pcie(down),
+        up,
+        &t.overview_util(),
+        &t.overview_work(),
+        &t.overview_mem(),
+        &t.overview_state(),
+    ])
+}
+
+fn row(view: &DeviceView, words: &dyn Words, ascii: bool) -> String {
+    let number = |figure: Figure, write: &dyn Fn(f64) -> String| {
+        view.figures
+            .get(figure)
+            .ok()
+            .map_or_else(|| ABSENT.to_owned(), write)
+    };
+    let share = |figure: Figure| number(figure, &|ratio| format!("{:.0}%", ratio * 100.0));
+    let degree = if ascii { "C" } else { "°" };
+    let name = clean(&view.device.name);
+    let name = name.strip_prefix("NVIDIA ").unwrap_or(&name);
+    columns([
+        &view.device.index.to_string(),
+        &clean_width(name, 15, ascii),
+        &number(Figure::Power, &|watts| format!("{watts:.0}")),
+        &share(Figure::PowerRatio),
+        &number(Figure::Headroom, &|degrees| format!("{degrees:.0}{degree}")),
+        &share(Figure::PcieRxSaturation),
+        &share(Figure::PcieTxSaturation),
+        &share(Figure::Utilization),
+        &share(Figure::Work),
+        &number(Figure::MemoryUsed, &|bytes| {
+            format!("{:.1}G", bytes / (1024.0 * 1024.0 * 1024.0))
+        }),
+        &words.state(view.word),
+    ])
+}
+
+fn probe_lines(page: &mut Page, probe: &ProbeReport, words: &dyn Words, t: &Catalogue) {
+    let status = match probe.status {
+        ProbeStatus::Ok => t.probe_status_ok(probe.version.as_deref().map_or(ABSENT.into(), clean)),
+        ProbeStatus::NoLibrary => t.probe_status_no_library(),
+        ProbeStatus::NoDevice => t.probe_status_no_device(),
+        ProbeStatus::Mismatch => t.probe_status_mismatch(),
+        ProbeStatus::NoPermission => t.probe_status_no_permission(),
+        ProbeStatus::Crashed => t.probe_status_crashed(),
+        ProbeStatus::TimedOut | ProbeStatus::Starting => t.probe_status_timed_out(),
+    };
+    page.flow(
+        "",
+        &[
+            probe.vendor.word().to_owned(),
+            probe.library.to_string(),
+            status.into_owned(),
+        ],
+    );
+    if let Some(message) = probe.message.as_deref() {
+        page.wrap("    ", message);
+    }
+    if let Some(next) = words.probe_next(probe) {
+        page.wrap("    ", &format!("{}: {next}", t.overview_next()));
+    }
+}
+
+fn host(snapshot: &Snapshot, t: &Catalogue) -> Vec<String> {
+    let h = &snapshot.host_sample;
+    let mut segments = Vec::new();
+    let mut say = |sentence: std::borrow::Cow<'static, str>| segments.push(sentence.into_owned());
+    if let Ok(ratio) = h.cpu_ratio {
+        say(t.report_cpu(Ratio(ratio)));
+    }
+    if let Ok(load) = h.load1 {
+        say(t.report_load(format_args!("{load:.2}")));
+    }
+    if let (Ok(used), Ok(limit)) = (h.memory_used_bytes, h.memory_limit_bytes) {
+        say(t.report_memory(Bytes(used), Bytes(limit)));
+    }
+    if let Ok(used) = h.swap_used_bytes
+        && used > 0.0
+    {
+        say(t.report_swap(Bytes(used)));
+    }
+    if let Ok(ratio) = h.psi_io_some_ratio {
+        say(t.report_io_pressure(Ratio(ratio)));
+    }
+    if let (Ok(received), Ok(sent)) = (h.net_rx_bytes_per_s, h.net_tx_bytes_per_s) {
+        say(t.report_network(BytesPerSecond(received), BytesPerSecond(sent)));
+    }
+    if let (Ok(read), Ok(written)) = (h.disk_read_bytes_per_s, h.disk_write_bytes_per_s) {
+        say(t.report_disk(BytesPerSecond(read), BytesPerSecond(written)));
+    }
+    segments
+}
+
+/// An amount; in ASCII with the currency's code where its sign is not ASCII.
+fn amount_text(amount: Decimal, currency: &Currency, ascii: bool) -> String {
+    let money = Money {
+        amount,
+        currency: currency.clone(),
+    };
+    if ascii && currency.sign().is_some_and(|sign| !sign.is_ascii()) {
+        format!("{} {currency}", money.to_decimal_string())
+    } else {
+        money.to_string()
+    }
+}
+
+fn meter(cost: &Cost, t: &Catalogue, ascii: bool) -> Vec<String> {
+    let text = |amount: Decimal| amount_text(amount, &cost.currency, ascii);
+    let mut segments = Vec::new();
+    match (cost.amount, cost.price_per_hour) {
+        (Some(amount), Some(price)) => {
+            let rate = t.unit_per_hour(text(price)).into_owned();
+            segments.push(if cost.billing_start.source.is_estimate() {
+                t.meter_so_far_estimated(text(amount), rate).into_owned()
+            } else {
+                t.meter_so_far(text(amount), rate).into_owned()
+            });
+        }
+        _ => {
+            segments.push(
+                t.meter_seconds_only(format_span(cost.span_seconds))
+                    .into_owned(),
+            );
+            segments.push(t.meter_no_price().into_owned());
+        }
+    }
+    for phase in Phase::ALL {
+        let seconds = cost.phase_seconds.get(phase);
+        if seconds > 0.0 {
+            segments.push(
+                t.meter_phase(phase_word(phase, t), format_span(seconds))
+                    .into_owned(),
+            );
+        }
+    }
+    segments
+}
+
+fn phase_word(phase: Phase, t: &Catalogue) -> std::borrow::Cow<'static, str> {
+    match phase {
+        Phase::Compute => t.state_compute(),
+        Phase::IoWait => t.state_io_wait(),
+        Phase::Queue => t.state_queue(),
+        Phase::Idle => t.state_phase_idle(),
+        Phase::Unobserved => t.state_unobserved(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::super::sample::{self, PlainWords};
+    use super::*;
+    use crate::text::Lang;
+
+    fn text(snapshot: &Snapshot, lang: Lang, ascii: bool) -> String {
+        snapshot_text(
+            snapshot,
+            &PlainWords,
+            &Catalogue::new(lang),
+            TextOptions { width: 80, ascii },
+        )
+    }
+
+    #[test]
+    fn no_line_is_wider_than_80_columns() {
+        let mut snapshot = sample::snapshot();
+        for lang in [Lang::En, Lang::ZhCn] {
+            for source in [
+                SourceKind::Live,
+                SourceKind::Demo("x".repeat(200)),
+                SourceKind::Log("日".repeat(99)),
+            ] {
+                snapshot.source = source;
+                snapshot.host.name = Ok("host\u{1b}[2J".repeat(30).into());
+                for line in text(&snapshot, lang, false).lines() {
+                    assert!(line.width() <= 80, "{} columns: {line}", line.width());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_and_its_sentence() {
+        let page = text(&sample::snapshot(), Lang::En, true);
+        assert!(page.is_ascii(), "{page}");
+        insta::assert_snapshot!(page, @r"
+        gpu-7f3, 2026-03-01T12:04:33.120Z  live  every 1 s
+
+          #  device              W plate  head pcie v     ^  util  work    mem  state
+          0  H100 80GB HBM3    612   87%   28C     3%    --   98%   30%  61.0G  working
+          1  H100 80GB HBM3     --    --    --     --    --    --    --     --  silent
+
+          0  The link runs x8 of x16 since boot (bridge 0000:17:00.0) and it has been at
+             12.6 of 13.0 GB/s for three minutes.
+          1  A call has not answered since 30 s; the others go on.
+
+        nvidia  libnvidia-ml.so.1  library not found
+            libnvidia-ml.so.1 could not be opened: no such file
+            next: install the driver
+        cpu 34 %  load 3.20  memory 56.8 GiB of 468 GiB
+        about $38.40 so far at $12.80/h (estimated)  compute 1h 42m  io-wait 35m 22s
+        ");
+    }
+
+    #[test]
+    fn without_an_accelerator_the_probes_speak() {
+        insta::assert_snapshot!(text(&sample::empty_snapshot(), Lang::En, false), @r"
+        gpu-7f3, 2026-03-01T12:04:33.120Z  live  every 1 s
+
+        No accelerator was found on this host.
+
+        nvidia  libnvidia-ml.so.1  library not found
+            libnvidia-ml.so.1 could not be opened: no such file
+            next: install the driver
+        cpu 34 %  load 3.20  memory 56.8 GiB of 468 GiB
+        ");
+    }
+}
