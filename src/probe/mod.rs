@@ -19,6 +19,7 @@ pub mod wire;
 #[cfg(test)]
 mod tree;
 
+pub use host::HostProbe;
 pub use host_source::HostSource;
 pub use live::{Live, LiveOptions};
 pub use process::{PathReader, serve, serve_from_stdin};

@@ -202,10 +202,11 @@ impl Supervisor {
 
     /// Starts it if it does not run and the wait is over, and asks for a round of readings unless one is on its way.
     pub(super) fn poll(&mut self, seq: u64, interval: Duration, now: Instant, out: &mut Gathered) {
-        if self.socket.is_none() && self.retry.is_due(now) {
-            if let Err(error) = self.launch(interval, out) {
-                self.end(&format!("could not be started: {error}"), now, out);
-            }
+        if self.socket.is_none()
+            && self.retry.is_due(now)
+            && let Err(error) = self.launch(interval, out)
+        {
+            self.end(&format!("could not be started: {error}"), now, out);
         }
         let Some(socket) = &mut self.socket else {
             return;

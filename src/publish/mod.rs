@@ -39,6 +39,9 @@ pub trait Words {
     /// What would help a probe that does not work.
     fn probe_next(&self, probe: &ProbeReport) -> Option<String>;
 
+    /// How a probe fares.
+    fn probe_status(&self, probe: &ProbeReport) -> String;
+
     /// The state of a device's row in one word.
     fn state(&self, word: StateWord) -> String;
 }

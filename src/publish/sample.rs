@@ -335,6 +335,10 @@ impl Words for PlainWords {
         Some("install the driver".to_owned())
     }
 
+    fn probe_status(&self, _: &ProbeReport) -> String {
+        "library not found".to_owned()
+    }
+
     fn state(&self, word: StateWord) -> String {
         format!("{word:?}").to_lowercase()
     }

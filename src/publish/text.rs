@@ -243,21 +243,12 @@ fn row(view: &DeviceView, words: &dyn Words, ascii: bool) -> String {
 }
 
 fn probe_lines(page: &mut Page, probe: &ProbeReport, words: &dyn Words, t: &Catalogue) {
-    let status = match probe.status {
-        ProbeStatus::Ok => t.probe_status_ok(probe.version.as_deref().map_or(ABSENT.into(), clean)),
-        ProbeStatus::NoLibrary => t.probe_status_no_library(),
-        ProbeStatus::NoDevice => t.probe_status_no_device(),
-        ProbeStatus::Mismatch => t.probe_status_mismatch(),
-        ProbeStatus::NoPermission => t.probe_status_no_permission(),
-        ProbeStatus::Crashed => t.probe_status_crashed(),
-        ProbeStatus::TimedOut | ProbeStatus::Starting => t.probe_status_timed_out(),
-    };
     page.flow(
         "",
         &[
             probe.vendor.word().to_owned(),
             probe.library.to_string(),
-            status.into_owned(),
+            words.probe_status(probe),
         ],
     );
     if let Some(message) = probe.message.as_deref() {

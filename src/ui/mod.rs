@@ -2,6 +2,7 @@
 
 pub mod glyphs;
 mod look;
+pub mod run;
 pub mod terminal;
 pub mod theme;
 pub mod views;

@@ -16,6 +16,7 @@ mod traffic;
 mod users;
 mod waits;
 
+use super::clock::boot_now;
 use super::host_source::HostSource;
 use crate::model::{Absent, Host, HostSample, Process, PsiScope, Reading};
 use crate::units::MonoTime;
@@ -68,7 +69,7 @@ impl HostProbe {
     /// A probe of the host whose /proc and /sys lie under `root`. Reads what the host is.
     #[must_use]
     pub fn new(root: &Path) -> Self {
-        Self::with_clock(root, Box::new(boot_clock))
+        Self::with_clock(root, Box::new(boot_now))
     }
 
     /// As [`HostProbe::new`] with another clock.
@@ -322,17 +323,6 @@ fn share(part: u64, whole: u64) -> Reading<f64> {
     } else {
         Ok(part as f64 / whole as f64)
     }
-}
-
-fn boot_clock() -> MonoTime {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
-    let nanoseconds = u64::try_from(now.tv_nsec).unwrap_or(0);
-    MonoTime(
-        seconds
-            .saturating_mul(1_000_000_000)
-            .saturating_add(nanoseconds),
-    )
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 mod call;
 mod coordinator;
 mod lane;
+mod outcomes;
 mod slot;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -122,7 +123,7 @@ pub fn serve_from_stdin(vendor: Arc<dyn Vendor>) -> Result<(), WireError> {
 
 /// The link path from sysfs.
 fn path_reader() -> PathReader {
-    Arc::new(|_root, _address| Vec::new())
+    Arc::new(crate::probe::pcie::path)
 }
 
 /// SIGKILL to ourselves: nothing of the library gets to run, and no other end is as sure.
