@@ -276,11 +276,20 @@ fn main() {
     println!("{}", table::markdown(&rows, once, options.size));
 }
 
-/// The library is an example, which `cargo bench` alone does not build.
+/// The library is an example, which `cargo bench` alone does not build. In the profile of this program, beside which
+/// it is looked for.
 fn build_fake() {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let me = std::env::current_exe().unwrap();
+    let folder = me
+        .ancestors()
+        .nth(2)
+        .and_then(Path::file_name)
+        .and_then(|n| n.to_str())
+        .unwrap_or("release");
+    let profile = if folder == "debug" { "dev" } else { folder };
     let built = Command::new(cargo)
-        .args(["build", "--release", "--example", "nvidia_ml_fake"])
+        .args(["build", "--profile", profile, "--example", "nvidia_ml_fake"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .status();
     assert!(

@@ -13,6 +13,11 @@ struct Line {
     holds_for: fn(&Measured) -> bool,
 }
 
+const PACE: &str = "refreshes a second (at least 1.0)";
+
+/// One refresh a second, less what the edges of the window can take.
+const LEAST_PACE: f64 = 0.95;
+
 const LINES: &[Line] = &[
     Line {
         what: "first text, ms",
@@ -36,7 +41,7 @@ const LINES: &[Line] = &[
         holds_for: |_| true,
     },
     Line {
-        what: "refreshes a second",
+        what: PACE,
         value: |m| m.refreshes_per_s,
         decimals: 2,
         most: None,
@@ -223,6 +228,8 @@ fn cell(line: &Line, row: &Measured) -> String {
     });
     match most {
         Some(most) if value > most && (line.holds_for)(row) => format!("**{text}!**"),
+        // The only figure that must not be low.
+        _ if line.what == PACE && value < LEAST_PACE => format!("**{text}!**"),
         _ => text,
     }
 }
