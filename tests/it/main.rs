@@ -5,6 +5,7 @@
 
 mod fake_nvml;
 mod fake_nvml_process;
+mod house;
 mod nvidia;
 mod nvidia_captures;
 mod nvidia_states;
