@@ -9,6 +9,7 @@ pub mod model;
 pub mod probe;
 pub mod publish;
 pub mod session;
+pub mod simulate;
 pub mod text;
 pub mod ui;
 pub mod units;

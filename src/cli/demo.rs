@@ -7,7 +7,7 @@ use crate::publish::demos_json;
 /// Lists the cases, or shows one.
 pub(super) fn run(args: &Demo, settings: &Settings, world: &mut World) -> Result<(), CliError> {
     if !args.list {
-        return screen::run(source::demo(args.case.as_deref(), settings)?, settings, world);
+        return screen::run(screen::Started::Demo(args.case.as_deref()), settings, world);
     }
     let cases = source::demo_cases();
     match args.format {

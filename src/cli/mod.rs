@@ -136,10 +136,10 @@ fn dispatch(command: Option<Command>, shared: &Shared, world: &mut World) -> Res
     let settings = Settings::merge(shared, file, &world.folders, &world.env);
     log::start(world);
     match command {
-        None => screen::run(source::live(&settings)?, &settings, world)?,
+        None => screen::run(screen::Started::Live, &settings, world)?,
         Some(Command::Demo(args)) => demo::run(&args, &settings, world)?,
-        Some(Command::Once(args)) => once::run(source::live(&settings)?, args.format, &settings, world)?,
-        Some(Command::Stream(args)) => stream::run(source::live(&settings)?, &args, &settings, world)?,
+        Some(Command::Once(args)) => once::run(source::live(&settings), args.format, &settings, world)?,
+        Some(Command::Stream(args)) => stream::run(source::live(&settings), &args, world)?,
         Some(Command::Themes) => small::themes(&settings, world)?,
         Some(Command::Platforms(args)) => later::platforms(&args, world)?,
         Some(other) => return Err(later::not_in_this_version(&other)),

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Takes the samples, writes the document, fails where there was no accelerator.
 pub(super) fn run(source: Source, format: Format, settings: &Settings, world: &mut World) -> Result<(), CliError> {
-    let snapshot = observe(source, settings)?;
+    let snapshot = observe(source)?;
     match format {
         Format::Json => {
             let words = CatalogueWords::new(Catalogue::new(Lang::En), false);
@@ -36,8 +36,8 @@ pub(super) fn run(source: Source, format: Format, settings: &Settings, world: &m
 }
 
 /// Folds ticks until every device has been read twice or is known to be silent.
-fn observe(source: Source, settings: &Settings) -> Result<Snapshot, CliError> {
-    let mut session = session(source.kind, settings)?;
+fn observe(source: Source) -> Result<Snapshot, CliError> {
+    let mut session = session(source.kind, source.config)?;
     let (sender, ticks) = channel();
     let handle = source
         .feed

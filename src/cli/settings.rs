@@ -29,6 +29,8 @@ pub struct Settings {
     pub platform: PlatformSettings,
     /// Whether a recording is kept.
     pub record: bool,
+    /// Where the probes' own output goes.
+    pub log: Option<PathBuf>,
 }
 
 /// How the screen looks and speaks.
@@ -95,6 +97,7 @@ impl Settings {
                 instance_id: file.platform_instance_id.or_else(|| env("NAMEPLATE_INSTANCE_ID")),
             },
             record: !shared.no_record && file.record_enabled.unwrap_or(true),
+            log: super::source::probe_log(folders.state.as_ref()),
         }
     }
 

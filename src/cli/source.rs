@@ -1,10 +1,23 @@
 //! Where ticks come from.
 
 use super::{CliError, Settings};
-use crate::model::{Feed, Plates, SourceKind};
+use crate::model::{Config, Feed, Plates, Price, PriceScope, PriceSource, SourceKind, Vendor};
+use crate::probe::{HostProbe, Live, LiveOptions, ProbeSpec, Reexec};
 use crate::publish::DemoCase;
 use crate::session::{Session, Start};
+use crate::simulate::{Simulation, cases};
+use crate::text::nearest;
+use rust_decimal::Decimal;
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
+
+/// The case that `nameplate demo` shows where none is named: it has something to find.
+pub(super) const DEMO_CASE: &str = "narrow-link";
+/// The same demo each time.
+const DEMO_SEED: u64 = 1;
+/// What a simulated device costs per hour, where no price is given: nothing of a demo is real.
+const DEMO_PRICE_CENTS: i64 = 299;
 
 /// A source that has not been started, and what it is.
 pub(super) struct Source {
@@ -12,34 +25,96 @@ pub(super) struct Source {
     pub(super) feed: Box<dyn Feed>,
     /// What its ticks are.
     pub(super) kind: SourceKind,
+    /// What its session folds with.
+    pub(super) config: Config,
+    /// Simulated seconds per real second.
+    pub(super) speed: f64,
 }
 
 /// The probes of this host.
-///
-/// # Errors
-/// They cannot be set up.
-pub(super) fn live(_settings: &Settings) -> Result<Source, CliError> {
-    Err(CliError::Failed("the probes are not wired yet".to_owned()))
+pub(super) fn live(settings: &Settings) -> Source {
+    let log = settings.log.clone();
+    let mut args: Vec<OsString> = ["probe", "--vendor", "nvidia", "--root"].map(OsString::from).to_vec();
+    args.push(settings.root.clone().into_os_string());
+    if let Some(library) = &settings.nvml_library {
+        args.extend([OsString::from("--nvml-library"), library.clone().into_os_string()]);
+    }
+    let library = settings.nvml_library.as_ref().map_or_else(|| "libnvidia-ml.so.1".into(), |path| path.to_string_lossy());
+    let probes = vec![ProbeSpec {
+        vendor: Vendor::Nvidia,
+        library: Arc::from(&*library),
+        launch: Box::new(Reexec { args, log }),
+    }];
+    let host = HostProbe::new(&settings.root);
+    let options = LiveOptions {
+        interval: settings.interval,
+        root: settings.root.clone(),
+        probes,
+        host: Some(Box::new(host)),
+    };
+    Source {
+        feed: Box::new(Live::new(options)),
+        kind: SourceKind::Live,
+        config: settings.config.clone(),
+        speed: 1.0,
+    }
 }
 
 /// The simulation of a case.
 ///
 /// # Errors
 /// There is no such case.
-pub(super) fn demo(_case: Option<&str>, _settings: &Settings) -> Result<Source, CliError> {
-    Err(CliError::Failed("the simulation is not wired yet".to_owned()))
+pub(super) fn demo(case: Option<&str>, settings: &Settings) -> Result<Source, CliError> {
+    let name = case.unwrap_or(DEMO_CASE);
+    let about = cases().iter().find(|c| c.name == name);
+    let simulation = Simulation::case(name, DEMO_SEED);
+    let (Some(about), Some(simulation)) = (about, simulation) else {
+        let near = nearest(name, cases().iter().map(|c| c.name));
+        let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+        return Err(CliError::Usage(format!(
+            "demo: there is no case called \"{name}\"{hint} next: `nameplate demo --list` names them"
+        )));
+    };
+    let mut config = settings.config.clone();
+    config.history = about.history;
+    config.price.get_or_insert(Price {
+        per_hour: Decimal::new(DEMO_PRICE_CENTS, 2),
+        scope: PriceScope::Device,
+        source: PriceSource::Config,
+    });
+    Ok(Source {
+        feed: Box::new(simulation),
+        kind: SourceKind::Demo(about.name.to_owned()),
+        config,
+        speed: about.speed,
+    })
 }
 
 /// The cases of the demo.
 pub(super) fn demo_cases() -> Vec<DemoCase> {
-    Vec::new()
+    cases()
+        .iter()
+        .map(|case| DemoCase {
+            name: case.name.to_owned(),
+            title: case.title.to_owned(),
+            seconds: case.seconds,
+            devices: case.devices,
+            vendor: case.vendor.to_owned(),
+            cause: case.cause.to_owned(),
+        })
+        .collect()
 }
 
 /// A session at its beginning, for the ticks of a source.
 ///
 /// # Errors
 /// The embedded table of plates cannot be read.
-pub(super) fn session(kind: SourceKind, settings: &Settings) -> Result<Session, CliError> {
+pub(super) fn session(kind: SourceKind, config: Config) -> Result<Session, CliError> {
     let plates = Plates::embedded().map_err(|error| CliError::Failed(error.to_string()))?;
-    Ok(Session::new(Start::new(settings.config.clone()), Arc::new(plates), kind))
+    Ok(Session::new(Start::new(config), Arc::new(plates), kind))
+}
+
+/// Where the probes' own output goes: beside the log.
+pub(super) fn probe_log(state: Option<&PathBuf>) -> Option<PathBuf> {
+    state.map(|folder| folder.join("probe.log"))
 }

@@ -4,7 +4,7 @@ use super::args::Stream;
 use super::once::all_have_answered;
 use super::source::{Source, session};
 use super::words::CatalogueWords;
-use super::{CliError, Settings, World};
+use super::{CliError, World};
 use crate::model::{Control, Tick};
 use crate::publish::{EventCursor, snapshot_json_since};
 use crate::session::Session;
@@ -22,7 +22,7 @@ const WAITING: usize = 256;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Writes lines until the count, the time, a signal or the reader ends it; each line is whole.
-pub(super) fn run(source: Source, args: &Stream, settings: &Settings, world: &mut World) -> Result<(), CliError> {
+pub(super) fn run(source: Source, args: &Stream, world: &mut World) -> Result<(), CliError> {
     let starting = |operation: &str, source| CliError::System {
         operation: operation.to_owned(),
         source,
@@ -33,7 +33,7 @@ pub(super) fn run(source: Source, args: &Stream, settings: &Settings, world: &mu
         .build()
         .map_err(|error| starting("starting the stream", error))?;
     let (sender, ticks) = channel(WAITING);
-    let session = session(source.kind, settings)?;
+    let session = session(source.kind, source.config)?;
     let handle = source
         .feed
         .start(Box::new(move |tick| !matches!(sender.try_send(tick), Err(TrySendError::Closed(_)))))

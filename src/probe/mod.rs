@@ -1,3 +1,26 @@
 //! Live sources: the vendors' libraries in processes of their own, and the host.
+//!
+//! The screen's process holds [`Live`]: it starts each probe process through [`Reexec`], polls it once an interval over a
+//! socket pair ([`wire`]), and yields ticks. The probe process runs [`serve_from_stdin`] around a [`vendor::Vendor`].
 
+mod backoff;
+mod clock;
+pub mod host;
+pub mod host_source;
+mod host_worker;
+mod live;
+pub mod nvidia;
+pub mod pcie;
+mod process;
+mod supervise;
 pub mod vendor;
+pub mod wire;
+
+#[cfg(test)]
+mod tree;
+
+pub use host::HostProbe;
+pub use host_source::HostSource;
+pub use live::{Live, LiveOptions};
+pub use process::{PathReader, serve, serve_from_stdin};
+pub use supervise::{Launch, Launched, ProbeSpec, Reexec};

@@ -1,4 +1,10 @@
-//! The screen: colours by role, glyphs with their ASCII twins, and the views.
+//! The screen: roles and themes, glyphs with their twins, views. A view is a pure function of state, size and theme.
 
 pub mod glyphs;
+mod look;
+pub mod run;
+pub mod terminal;
 pub mod theme;
+pub mod views;
+
+pub use look::Look;

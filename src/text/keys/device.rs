@@ -85,4 +85,11 @@ catalogue! { device:
     /// A process whose number means nothing in this container.
     device_process_foreign(pid);
     device_no_processes();
+    device_fan();
+    device_of_most(most);
+    device_memory_reserved();
+    device_emulated();
+    device_nvlink_in();
+    device_nvlink_out();
+    device_nvlink_errors();
 }

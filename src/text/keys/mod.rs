@@ -66,6 +66,7 @@ mod device;
 mod errors;
 mod findings;
 mod help;
+mod host;
 mod meter;
 mod overview;
 mod probe;
@@ -73,4 +74,4 @@ mod report;
 mod state;
 mod unit;
 
-areas! { chrome, device, errors, findings, help, meter, overview, probe, report, state, unit }
+areas! { chrome, device, errors, findings, help, host, meter, overview, probe, report, state, unit }

@@ -1,0 +1,135 @@
+//! Reading small files under a root, with the reason where one cannot be read.
+
+use crate::model::{Absent, Reading};
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// The largest file that is read whole; what is longer is cut. A host with 400 cores has some 200 KiB of /proc/stat.
+const LARGEST: u64 = 1 << 20;
+
+/// The files under a root, read into one buffer.
+#[derive(Debug)]
+pub(super) struct Files {
+    root: PathBuf,
+    buffer: Vec<u8>,
+}
+
+impl Files {
+    pub(super) fn new(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            buffer: Vec::with_capacity(8192),
+        }
+    }
+
+    /// Whether this is the running system itself.
+    pub(super) fn is_live(&self) -> bool {
+        self.root == Path::new("/")
+    }
+
+    /// Where an absolute path lies under the root.
+    pub(super) fn path(&self, absolute: &str) -> PathBuf {
+        self.root.join(absolute.trim_start_matches('/'))
+    }
+
+    /// A file's text; bytes that are not UTF-8 are replaced.
+    pub(super) fn read(&mut self, absolute: &str) -> Reading<Cow<'_, str>> {
+        let path = self.path(absolute);
+        self.read_at_most(&path, LARGEST)
+    }
+
+    /// The text of a file whose path already has the root in it.
+    pub(super) fn read_path(&mut self, path: &Path) -> Reading<Cow<'_, str>> {
+        self.read_at_most(path, LARGEST)
+    }
+
+    /// As [`Self::read_path`], but no more than `limit` bytes.
+    pub(super) fn read_at_most(&mut self, path: &Path, limit: u64) -> Reading<Cow<'_, str>> {
+        self.buffer.clear();
+        File::open(path)
+            .and_then(|file| file.take(limit).read_to_end(&mut self.buffer))
+            .map_err(|error| reason(&error))?;
+        Ok(String::from_utf8_lossy(&self.buffer))
+    }
+
+    /// A file that holds one number.
+    pub(super) fn number(&mut self, path: &Path) -> Reading<u64> {
+        let text = self.read_at_most(path, 64)?;
+        text.trim().parse().map_err(|_| Absent::NotReported)
+    }
+}
+
+/// What a failed read means: no such file is a kernel or machine without that value.
+pub(super) fn reason(error: &io::Error) -> Absent {
+    const EOPNOTSUPP: i32 = 95;
+    const ESRCH: i32 = 3;
+    const ENODEV: i32 = 19;
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Absent::NotSupported,
+        io::ErrorKind::PermissionDenied => Absent::NoPermission,
+        _ => match error.raw_os_error() {
+            // PSI that is switched off, a process that just ended, a device that just went.
+            Some(EOPNOTSUPP | ESRCH | ENODEV) => Absent::NotSupported,
+            _ => Absent::NotReported,
+        },
+    }
+}
+
+/// The value of `name` in a file of `name value` or `name: value` lines.
+pub(super) fn field(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| {
+        let rest = line.strip_prefix(name)?;
+        let rest = rest.strip_prefix(':').unwrap_or(rest);
+        rest.starts_with([' ', '\t'])
+            .then(|| rest.split_whitespace().next()?.parse().ok())?
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::tree::Tree;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_file_or_its_reason() {
+        let tree = Tree::new(&[("/a", "42\n"), ("/b", "4x"), ("/long", &"7".repeat(100))]);
+        let mut files = Files::new(tree.root());
+        for (name, expected) in [
+            ("/a", Ok(42)),
+            ("/b", Err(Absent::NotReported)),
+            ("/none", Err(Absent::NotSupported)),
+            ("/a/b", Err(Absent::NotSupported)),
+            ("/long", Err(Absent::NotReported)),
+        ] {
+            let path = files.path(name);
+            assert_eq!(files.number(&path), expected, "{name}");
+        }
+        for (errno, expected) in [
+            (13, Absent::NoPermission),
+            (1, Absent::NoPermission),
+            (95, Absent::NotSupported),
+            (5, Absent::NotReported),
+        ] {
+            assert_eq!(reason(&io::Error::from_raw_os_error(errno)), expected);
+        }
+    }
+
+    #[test]
+    fn fields_are_found_by_their_whole_name() {
+        let text = "nr_periods_x 1\nnr_periods 7\nMemTotal:   12 kB\nempty\n";
+        assert_eq!(field(text, "nr_periods"), Some(7));
+        assert_eq!(field(text, "MemTotal"), Some(12));
+        assert_eq!(field(text, "empty"), None);
+        assert_eq!(field(text, "nr"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "(?s).{0,80}", name in "[a-z]{0,4}") {
+            let _ = field(&text, &name);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The thread that reads the host: its files can block as well.
+
+use super::host_source::HostSource;
+use crate::model::{Host, HostSample, Process};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// What to read.
+enum Request {
+    Sample,
+    Processes(Vec<(u32, bool)>),
+}
+
+/// What was read.
+pub(super) enum HostNews {
+    Host(Host),
+    Sample(Box<HostSample>),
+    Processes(Vec<Process>),
+}
+
+/// Our side of the thread.
+pub(super) struct HostWorker {
+    requests: Sender<Request>,
+    sampling: bool,
+    sampling_now: bool,
+    listing: bool,
+}
+
+impl HostWorker {
+    /// Starts the thread; what it reads goes to `deliver`, which answers `false` when nobody wants more.
+    pub(super) fn start(
+        source: Box<dyn HostSource>,
+        deliver: impl Fn(HostNews) -> bool + Send + 'static,
+    ) -> std::io::Result<Self> {
+        let (requests, asked) = channel();
+        std::thread::Builder::new()
+            .name("host".to_owned())
+            .spawn(move || {
+                // A panic in a reader of files ends this thread; the host is then absent, the rest goes on.
+                let _ = catch_unwind(AssertUnwindSafe(|| serve(source, &asked, &deliver)));
+            })?;
+        Ok(Self {
+            requests,
+            sampling: false,
+            sampling_now: false,
+            listing: false,
+        })
+    }
+
+    /// Asks for a sample unless one is on its way.
+    pub(super) fn ask_sample(&mut self) {
+        self.sampling_now = !self.sampling;
+        if !self.sampling {
+            self.sampling = self.requests.send(Request::Sample).is_ok();
+        }
+    }
+
+    /// Asks what the host says of these processes; `false` if that is still on its way from before.
+    pub(super) fn ask_processes(&mut self, pids: Vec<(u32, bool)>) -> bool {
+        if self.listing {
+            return false;
+        }
+        self.listing = self.requests.send(Request::Processes(pids)).is_ok();
+        self.listing
+    }
+
+    /// Notes what came.
+    pub(super) fn heard(&mut self, news: &HostNews) {
+        match news {
+            HostNews::Host(_) => {}
+            HostNews::Sample(_) => self.sampling = false,
+            HostNews::Processes(_) => self.listing = false,
+        }
+    }
+
+    /// A sample was asked for this tick and is not there yet.
+    pub(super) fn is_waited_for(&self) -> bool {
+        self.sampling && self.sampling_now
+    }
+}
+
+fn serve(
+    mut source: Box<dyn HostSource>,
+    asked: &Receiver<Request>,
+    deliver: &dyn Fn(HostNews) -> bool,
+) {
+    let mut wanted = deliver(HostNews::Host(source.host()));
+    while wanted {
+        wanted = match asked.recv() {
+            Ok(Request::Sample) => deliver(HostNews::Sample(Box::new(source.sample()))),
+            Ok(Request::Processes(pids)) => deliver(HostNews::Processes(source.processes(&pids))),
+            Err(_) => false,
+        };
+    }
+}

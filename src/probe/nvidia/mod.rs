@@ -1,0 +1,253 @@
+//! NVIDIA devices, and others whose library exports NVML's names.
+//!
+//! `ffi` makes the library's calls safe, `unit` remembers what a device does not answer, `plausible` keeps out
+//! numbers that cannot be; the other modules say which questions are asked when.
+
+mod devices;
+mod events;
+mod fault;
+mod ffi;
+mod gpm;
+mod library;
+mod plausible;
+mod presence;
+mod processes;
+mod sample;
+mod slow;
+mod unit;
+mod xid;
+
+use crate::model::{
+    Absent, Device, DeviceId, DeviceProcess, Event, ProbeHint, ProbeReport, ProbeStatus, Reading,
+    Readings, Vendor as VendorName,
+};
+use crate::probe::vendor::{Answer, Opened, Vendor};
+use fault::Fault;
+use ffi::{EventSet, Library};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+use unit::{Round, Unit};
+
+/// What to open.
+#[derive(Debug, Clone)]
+pub struct NvidiaOptions {
+    /// This library instead of the one that the system has.
+    pub library: Option<PathBuf>,
+    /// The root under which the system is looked at; `/` outside of tests.
+    pub root: PathBuf,
+    /// Whose library it is: NVIDIA's, or that of a vendor with the same names (Iluvatar).
+    pub vendor: VendorName,
+}
+
+/// NVML, opened as often as it takes.
+pub struct Nvidia {
+    options: NvidiaOptions,
+    session: RwLock<Option<Arc<Session>>>,
+}
+
+/// The library, open, with its devices.
+struct Session {
+    units: Vec<Arc<Unit>>,
+    /// Made by the first wait; `None` where no device reports events.
+    events: OnceLock<Option<EventSet>>,
+}
+
+/// How long opening waits for the old library's last calls to return: a library that is in use is not shut down.
+const LAST_CALLS: Duration = Duration::from_secs(2);
+
+impl Nvidia {
+    /// Nothing is loaded before [`Vendor::open`].
+    #[must_use]
+    pub const fn new(options: NvidiaOptions) -> Self {
+        Self {
+            options,
+            session: RwLock::new(None),
+        }
+    }
+
+    fn session(&self) -> Option<Arc<Session>> {
+        let session = self.session.read().unwrap_or_else(PoisonError::into_inner);
+        session.clone()
+    }
+
+    fn replace(&self, new: Option<Session>) -> Option<Arc<Session>> {
+        let mut session = self.session.write().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *session, new.map(Arc::new))
+    }
+
+    fn unit(&self, device: &DeviceId) -> Option<Arc<Unit>> {
+        let session = self.session()?;
+        session
+            .units
+            .iter()
+            .find(|unit| unit.device.id == *device)
+            .cloned()
+    }
+
+    /// Lets go of the library, and waits a while for calls that are under way.
+    fn let_go(&self) {
+        let Some(old) = self.replace(None) else {
+            return;
+        };
+        let library = old.units.first().map(|unit| Arc::downgrade(&unit.library));
+        drop(old);
+        let begin = Instant::now();
+        while library
+            .as_ref()
+            .is_some_and(|library| library.strong_count() > 0)
+            && begin.elapsed() < LAST_CALLS
+        {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn report(&self, status: ProbeStatus, hint: ProbeHint) -> ProbeReport {
+        ProbeReport {
+            vendor: self.options.vendor,
+            library: Arc::from(library::asked_for(&self.options)),
+            path: None,
+            version: None,
+            status,
+            code: None,
+            message: None,
+            hint,
+        }
+    }
+
+    fn look(&self) -> presence::Presence {
+        presence::look(&self.options.root, self.options.vendor)
+    }
+
+    /// The report of a library that was loaded and then said no.
+    fn failed(&self, fault: Fault, tried: &str, path: Option<&str>) -> Box<ProbeReport> {
+        let (status, hint) = self.look().judge(fault);
+        let mut report = self.report(status, hint);
+        report.path = path.map(Arc::from);
+        report.code = fault.code();
+        report.message = Some(Arc::from(format!("{tried}: {fault}")));
+        Box::new(report)
+    }
+
+    fn load(&self) -> Result<(Arc<Library>, Option<String>), Box<ProbeReport>> {
+        let mut loaded = library::load(&self.options).map_err(|refused| {
+            let mut report = match refused.forbidden {
+                true => self.report(ProbeStatus::NoPermission, ProbeHint::Permission),
+                false => self.report(ProbeStatus::NoLibrary, self.look().hint()),
+            };
+            report.message = Some(Arc::from(refused.message));
+            Box::new(report)
+        })?;
+        match loaded.library.init() {
+            Ok(()) => Ok((Arc::new(loaded.library), loaded.path)),
+            Err(fault) => {
+                Err(self.failed(fault, "initialising the library", loaded.path.as_deref()))
+            }
+        }
+    }
+
+    /// A report of a library that works; what it refused to list is said.
+    fn opened(&self, listing: &devices::Listing) -> ProbeReport {
+        let mut report = match listing.units.is_empty() {
+            false => self.report(ProbeStatus::Ok, ProbeHint::Nothing),
+            true => self.report(ProbeStatus::NoDevice, self.look().hint()),
+        };
+        let refused: Vec<String> = listing
+            .refused
+            .iter()
+            .map(|(index, fault)| format!("device {index}: {fault}"))
+            .collect();
+        report.message = match (refused.is_empty(), listing.units.is_empty()) {
+            (false, _) => Some(Arc::from(refused.join("; "))),
+            (true, true) => Some(Arc::from("the library works and lists no device")),
+            (true, false) => None,
+        };
+        report
+    }
+}
+
+/// How a round of questions went.
+fn answer(round: &Round<'_>) -> Answer {
+    match round.lost() {
+        Some(fault) => Answer::Lost(fault.absent()),
+        None if round.dead() || round.unit.outdated.load(Ordering::Relaxed) => Answer::Reopen,
+        None => Answer::Answered,
+    }
+}
+
+impl Vendor for Nvidia {
+    fn open(&self) -> Result<Opened, Box<ProbeReport>> {
+        self.let_go();
+        let (library, path) = self.load()?;
+        let listing = devices::list(&library, self.options.vendor)
+            .map_err(|fault| self.failed(fault, "listing the devices", path.as_deref()))?;
+        if let (true, Some((_, fault))) = (listing.units.is_empty(), listing.refused.first()) {
+            return Err(self.failed(*fault, "opening the first device", path.as_deref()));
+        }
+        let mut report = self.opened(&listing);
+        report.path = path.as_deref().map(Arc::from);
+        report.version = library
+            .library_version()
+            .ok()
+            .map(|version| Arc::from(version.trim()));
+        let devices: Vec<Arc<Device>> = listing
+            .units
+            .iter()
+            .map(|unit| Arc::clone(&unit.device))
+            .collect();
+        self.replace(Some(Session {
+            units: listing.units,
+            events: OnceLock::new(),
+        }));
+        Ok(Opened { report, devices })
+    }
+
+    fn sample(&self, device: &DeviceId, readings: &mut Readings) -> Answer {
+        if self.session().is_none() {
+            return Answer::Reopen;
+        }
+        let Some(unit) = self.unit(device) else {
+            return Answer::Lost(Absent::Lost);
+        };
+        let round = Round::new(&unit);
+        sample::sample(&round, readings);
+        answer(&round)
+    }
+
+    fn sample_slow(&self, device: &DeviceId, readings: &mut Readings) {
+        if let Some(unit) = self.unit(device) {
+            slow::sample(&Round::new(&unit), readings);
+        }
+    }
+
+    fn needs_blocking_pcie(&self, device: &DeviceId) -> bool {
+        self.unit(device)
+            .is_some_and(|unit| unit.blocking_pcie.load(Ordering::Relaxed))
+    }
+
+    fn sample_blocking_pcie(&self, device: &DeviceId, readings: &mut Readings) {
+        if let Some(unit) = self.unit(device) {
+            sample::sample_blocking_pcie(&Round::new(&unit), readings);
+        }
+    }
+
+    fn processes(&self, device: &DeviceId) -> Reading<Vec<DeviceProcess>> {
+        let unit = self.unit(device).ok_or(Absent::Lost)?;
+        processes::list(&Round::new(&unit))
+    }
+
+    fn wait_events(&self, timeout: Duration) -> Option<Vec<Event>> {
+        let Some(session) = self.session() else {
+            // Between two openings.
+            std::thread::sleep(timeout);
+            return Some(Vec::new());
+        };
+        let set = session.events.get_or_init(|| events::register(&session));
+        Some(events::wait(&session, set.as_ref()?, timeout))
+    }
+
+    fn close(&self) {
+        drop(self.replace(None));
+    }
+}

@@ -1,0 +1,322 @@
+//! The readings of each tick.
+
+use super::ffi::{FieldNumber, FieldQuery, Getter, ProcessList};
+use super::unit::{Call, Round};
+use super::{gpm, plausible, processes, slow};
+use crate::model::{Absent, Metric, Reading, Readings};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// The scope of a field that means the sum over all links.
+const ALL_LINKS: u32 = u32::MAX;
+/// The scope of a power field that means the whole module.
+const MODULE: u32 = 1;
+/// For so long after the first open a device without persistence may show 100 % for its own start.
+const SETTLING: Duration = Duration::from_secs(5);
+/// Device memory below which nothing is loaded.
+const NEARLY_NO_MEMORY: f64 = 64.0 * 1024.0 * 1024.0;
+
+/// How a field's number becomes a reading.
+type Reader = fn(FieldNumber) -> Reading<f64>;
+
+/// Reads a whole number that is never negative.
+fn whole(number: FieldNumber, read: fn(u64) -> Reading<f64>) -> Reading<f64> {
+    number
+        .unsigned()
+        .map_or(Err(Absent::Implausible(number.raw())), read)
+}
+
+/// Reads a number that may be negative.
+pub(super) fn signed(number: FieldNumber, read: fn(i64) -> Reading<f64>) -> Reading<f64> {
+    number
+        .signed()
+        .map_or(Err(Absent::Implausible(number.raw())), read)
+}
+
+pub(super) fn watts(number: FieldNumber) -> Reading<f64> {
+    whole(number, plausible::watts)
+}
+
+pub(super) fn count(number: FieldNumber) -> Reading<f64> {
+    whole(number, plausible::count)
+}
+
+fn seconds(number: FieldNumber) -> Reading<f64> {
+    whole(number, plausible::seconds)
+}
+
+fn kibibytes(number: FieldNumber) -> Reading<f64> {
+    plausible::wrapping(number).map(|kib| kib * 1024.0)
+}
+
+pub(super) const fn field(id: u32) -> FieldQuery {
+    FieldQuery { id, scope: 0 }
+}
+
+/// The first reading that is a value; else the more telling reason.
+pub(super) fn either(first: Reading<f64>, second: impl FnOnce() -> Reading<f64>) -> Reading<f64> {
+    match first {
+        Err(Absent::NotSupported | Absent::NoLibrary) => match second() {
+            Err(Absent::NoLibrary) => first,
+            other => other,
+        },
+        Err(why) => second().or(Err(why)),
+        value => value,
+    }
+}
+
+/// Everything that changes from tick to tick and does not block.
+pub(super) fn sample(round: &Round<'_>, readings: &mut Readings) {
+    if round.unit.slice_of.is_some() {
+        sample_slice(round, readings);
+        return;
+    }
+    let mut plain = |metric, getter, read: fn(u64) -> Reading<f64>| {
+        readings.set(metric, round.get(getter).and_then(read));
+    };
+    plain(Metric::PowerUsage, Getter::PowerUsage, plausible::watts);
+    plain(Metric::SmClock, Getter::SmClock, plausible::megahertz);
+    plain(
+        Metric::MemoryClock,
+        Getter::MemoryClock,
+        plausible::megahertz,
+    );
+    plain(
+        Metric::PerformanceState,
+        Getter::PerformanceState,
+        plausible::performance_state,
+    );
+    plain(Metric::Reasons, Getter::Reasons, plausible::bits);
+    plain(Metric::Fan, Getter::Fan, plausible::fan);
+    let limit = round.get(Getter::LimitEnforced).and_then(plausible::watts);
+    let limit = either(limit, || slow::one_field(round, field(190), watts));
+    readings.set(Metric::LimitEnforced, limit);
+    let core = round.call(Call::Temperature, |library, device| {
+        library.temperature(device)
+    });
+    readings.set(
+        Metric::CoreTemperature,
+        core.and_then(|t| plausible::celsius(t.into())),
+    );
+    let margin = round.call(Call::Margin, |library, device| library.margin(device));
+    readings.set(
+        Metric::Margin,
+        margin.and_then(|t| plausible::celsius(t.into())),
+    );
+    sample_memory(round, readings);
+    sample_utilization(round, readings);
+    sample_link(round, readings);
+    gpm::sample(round, readings);
+    note_pcie_way(round, readings);
+}
+
+/// An instance has memory and GPM of its own; the rest belongs to its parent.
+fn sample_slice(round: &Round<'_>, readings: &mut Readings) {
+    for metric in Metric::ALL
+        .iter()
+        .filter(|metric| !slow::METRICS.contains(metric))
+    {
+        readings.set(*metric, Err(Absent::NotSupported));
+    }
+    sample_memory(round, readings);
+    gpm::sample(round, readings);
+}
+
+fn sample_memory(round: &Round<'_>, readings: &mut Readings) {
+    let memory = round.call(Call::Memory, |library, device| library.memory(device));
+    if round.unit.device.unified_memory {
+        // The total is the host's; what is in use is what the processes hold.
+        readings.set(Metric::MemoryTotal, Err(Absent::NotSupported));
+        readings.set(Metric::MemoryReserved, Err(Absent::NotSupported));
+        readings.set(Metric::MemoryUsed, processes::memory_sum(round));
+        return;
+    }
+    let total = memory.and_then(|memory| plausible::memory_total(memory.total));
+    let used = memory.and_then(|memory| plausible::memory_part(memory.used, &total));
+    let reserved = memory.and_then(|memory| {
+        let reserved = memory.reserved.ok_or(Absent::NotSupported)?;
+        plausible::memory_part(reserved, &total)
+    });
+    // Where the total cannot be, a plain number beside it proves nothing.
+    readings.set(Metric::MemoryUsed, total.and(used));
+    readings.set(Metric::MemoryReserved, total.and(reserved));
+    readings.set(Metric::MemoryTotal, total);
+}
+
+fn sample_utilization(round: &Round<'_>, readings: &mut Readings) {
+    let rates = round.call(Call::Utilization, |library, device| {
+        library.utilization(device)
+    });
+    let mut busy = rates.and_then(|(gpu, _)| plausible::ratio(gpu.into()));
+    if let (Ok(share), Ok((raw, _))) = (busy, rates)
+        && share > 0.0
+        && is_settling(round, readings)
+    {
+        busy = Err(Absent::Implausible(raw.into()));
+    }
+    readings.set(Metric::Utilization, busy);
+    readings.set(
+        Metric::MemoryActivity,
+        rates.and_then(|(_, memory)| plausible::ratio(memory.into())),
+    );
+}
+
+/// Just opened, nothing loaded and nobody there: what is busy is the device's own start.
+fn is_settling(round: &Round<'_>, readings: &Readings) -> bool {
+    let empty = || {
+        let rows = round.call(Call::Compute, |library, device| {
+            library.processes(device, ProcessList::Compute)
+        });
+        rows.is_ok_and(|rows| rows.is_empty())
+    };
+    round.unit.opened.elapsed() < SETTLING
+        && readings
+            .get(Metric::MemoryUsed)
+            .is_ok_and(|used| used < NEARLY_NO_MEMORY)
+        && empty()
+}
+
+/// One batch of fields with the link's state before and after it.
+fn sample_link(round: &Round<'_>, readings: &mut Readings) {
+    let state = |readings: &mut Readings, generation, width| {
+        readings.set(
+            generation,
+            round
+                .get(Getter::PcieGeneration)
+                .and_then(plausible::generation),
+        );
+        readings.set(
+            width,
+            round.get(Getter::PcieWidth).and_then(plausible::width),
+        );
+    };
+    state(
+        readings,
+        Metric::PcieGenerationBefore,
+        Metric::PcieWidthBefore,
+    );
+    sample_fields(round, readings);
+    state(
+        readings,
+        Metric::PcieGenerationAfter,
+        Metric::PcieWidthAfter,
+    );
+}
+
+/// The fields of every tick.
+fn batch(round: &Round<'_>) -> Vec<(Metric, FieldQuery, Reader)> {
+    // 251 to 253 before driver 580.82.
+    let moved = if round.unit.new_fields { 18 } else { 0 };
+    let mut batch: Vec<(Metric, FieldQuery, Reader)> = vec![
+        (Metric::PcieTxBytes, field(197), plausible::wrapping),
+        (Metric::PcieRxBytes, field(198), plausible::wrapping),
+        (Metric::PowerAverage, field(185), watts),
+        (Metric::PowerInstant, field(186), watts),
+        (Metric::Energy, field(83), |n| whole(n, plausible::joules)),
+        (Metric::MemoryTemperature, field(82), |n| {
+            signed(n, plausible::celsius_above_zero)
+        }),
+        (Metric::SecondsSwPowerCap, field(74), seconds),
+        (Metric::SecondsSyncBoost, field(76), seconds),
+        (Metric::SecondsSwThermal, field(251 + moved), seconds),
+        (Metric::SecondsHwThermal, field(252 + moved), seconds),
+        (Metric::SecondsPowerBrake, field(253 + moved), seconds),
+        (Metric::RecoveryAction, field(230), |n| {
+            whole(n, plausible::recovery_action)
+        }),
+        (Metric::PcieReplays, field(94), count),
+    ];
+    if (1..=slow::LINKS_MAX).contains(&round.unit.links.load(Ordering::Relaxed)) {
+        let all = |id| FieldQuery {
+            id,
+            scope: ALL_LINKS,
+        };
+        batch.push((Metric::NvlinkTxBytes, all(138), kibibytes));
+        batch.push((Metric::NvlinkRxBytes, all(139), kibibytes));
+    }
+    if round.unit.superchip {
+        let module = |id| FieldQuery { id, scope: MODULE };
+        batch.push((Metric::ModulePower, module(186), watts));
+        batch.push((Metric::ModuleLimit, module(190), watts));
+    }
+    batch
+}
+
+fn sample_fields(round: &Round<'_>, readings: &mut Readings) {
+    for metric in [
+        Metric::NvlinkTxBytes,
+        Metric::NvlinkRxBytes,
+        Metric::ModulePower,
+        Metric::ModuleLimit,
+    ] {
+        readings.set(metric, Err(Absent::NotSupported));
+    }
+    let batch = batch(round);
+    let queries: Vec<FieldQuery> = batch.iter().map(|(_, query, _)| *query).collect();
+    let answers = round.fields(&queries);
+    for ((metric, _, read), answer) in batch.iter().zip(&answers) {
+        readings.set(*metric, answer.and_then(read));
+    }
+    // Both counters are of one type.
+    let bits = answers.iter().take(2).find_map(|answer| answer.ok());
+    let why = readings
+        .get(Metric::PcieRxBytes)
+        .err()
+        .unwrap_or(Absent::NotReported);
+    readings.set(
+        Metric::PcieCounterBits,
+        bits.map(|number| f64::from(number.bits())).ok_or(why),
+    );
+    let fallback = |readings: &mut Readings, metric, getter, read: fn(u64) -> Reading<f64>| {
+        let value = either(readings.get(metric), || round.get(getter).and_then(read));
+        readings.set(metric, value);
+    };
+    fallback(readings, Metric::Energy, Getter::Energy, plausible::joules);
+    fallback(
+        readings,
+        Metric::PcieReplays,
+        Getter::PcieReplays,
+        plausible::count,
+    );
+    if round.unit.superchip && readings.get(Metric::ModulePower) == Err(Absent::NotSupported) {
+        let average = FieldQuery {
+            id: 185,
+            scope: MODULE,
+        };
+        readings.set(Metric::ModulePower, slow::one_field(round, average, watts));
+    }
+}
+
+/// Remembers whether PCIe rates can be had without blocking.
+fn note_pcie_way(round: &Round<'_>, readings: &Readings) {
+    let counters = readings.get(Metric::PcieRxBytes).is_ok();
+    // The first GPM sample of a device says nothing yet.
+    let gpm = matches!(
+        readings.get(Metric::GpmPcieRx),
+        Ok(_) | Err(Absent::NotReported | Absent::TimedOut)
+    );
+    round
+        .unit
+        .blocking_pcie
+        .store(!counters && !gpm, Ordering::Relaxed);
+}
+
+/// Bytes per second of NVML's "KB/s". What a KB is there, NVIDIA does not say; it is taken at its word, as 1000
+/// bytes, so that no link is shown busier than it is. (nvtop takes 1024.)
+const KILOBYTE: f64 = 1000.0;
+
+/// The two directions by the calls that block 20 ms each. RX is the device's: from the host.
+pub(super) fn sample_blocking_pcie(round: &Round<'_>, readings: &mut Readings) {
+    for (metric, getter) in [
+        (Metric::PcieRxRate, Getter::PcieRxKilobytes),
+        (Metric::PcieTxRate, Getter::PcieTxKilobytes),
+    ] {
+        let rate = match round.unit.slice_of {
+            Some(_) => Err(Absent::NotSupported),
+            None => round
+                .get(getter)
+                .and_then(|kilobytes| plausible::pcie_rate(kilobytes as f64 * KILOBYTE)),
+        };
+        readings.set(metric, rate);
+    }
+}

@@ -1,0 +1,318 @@
+//! The readings that change rarely.
+
+use super::devices;
+use super::ffi::{FieldNumber, FieldQuery, Getter};
+use super::plausible;
+use super::sample::{count, either, field, signed, watts};
+use super::unit::{Call, Round};
+use crate::model::{Absent, Metric, Reading, Readings};
+use std::sync::atomic::Ordering;
+
+/// The most NVLinks that a device of NVML has.
+pub(super) const LINKS_MAX: u32 = 36;
+
+/// What `sample_slow` sets, and `sample` leaves alone.
+pub(super) const METRICS: &[Metric] = &[
+    Metric::LimitRequested,
+    Metric::LimitDefault,
+    Metric::LimitMin,
+    Metric::LimitMax,
+    Metric::ThresholdShutdown,
+    Metric::ThresholdSlowdown,
+    Metric::ThresholdGpuMax,
+    Metric::ThresholdMemoryMax,
+    Metric::MarginShutdown,
+    Metric::MarginSlowdown,
+    Metric::SmClockMax,
+    Metric::MemoryClockMax,
+    Metric::ApplicationClock,
+    Metric::ReasonsSupported,
+    Metric::Bar1Used,
+    Metric::Bar1Total,
+    Metric::EccUncorrected,
+    Metric::EccCorrected,
+    Metric::RemapCorrectable,
+    Metric::RemapUncorrectable,
+    Metric::RemapPending,
+    Metric::RemapFailure,
+    Metric::RetiredPages,
+    Metric::RetiredPending,
+    Metric::PcieGenerationMax,
+    Metric::PcieWidthMax,
+    Metric::PcieGenerationDevice,
+    Metric::PcieCorrectable,
+    Metric::PcieNonFatal,
+    Metric::PcieFatal,
+    Metric::NvlinkLinks,
+    Metric::NvlinkUp,
+    Metric::NvlinkSpeed,
+    Metric::NvlinkErrors,
+    Metric::C2cSpeed,
+    Metric::MigEnabled,
+    Metric::Persistence,
+];
+
+/// A field on its own.
+pub(super) fn one_field(
+    round: &Round<'_>,
+    query: FieldQuery,
+    read: impl Fn(FieldNumber) -> Reading<f64>,
+) -> Reading<f64> {
+    let answer = round.fields(&[query]).into_iter().next();
+    answer.unwrap_or(Err(Absent::NotReported)).and_then(read)
+}
+
+/// Sets all of [`METRICS`].
+pub(super) fn sample(round: &Round<'_>, readings: &mut Readings) {
+    if round.unit.slice_of.is_some() {
+        for metric in METRICS {
+            readings.set(*metric, Err(Absent::NotSupported));
+        }
+        sample_bar1(round, readings);
+        return;
+    }
+    sample_limits(round, readings);
+    sample_plain(round, readings);
+    sample_bar1(round, readings);
+    sample_fields(round, readings);
+    sample_faults(round, readings);
+    sample_nvlink(round, readings);
+    sample_c2c(round, readings);
+    sample_mig(round, readings);
+}
+
+fn sample_limits(round: &Round<'_>, readings: &mut Readings) {
+    let range = round.call(Call::LimitRange, |library, device| {
+        library.limit_range(device)
+    });
+    let low = range.and_then(|(low, _)| plausible::watts(low.into()));
+    let high = range.and_then(|(_, high)| plausible::watts(high.into()));
+    let default = round.get(Getter::LimitDefault).and_then(plausible::watts);
+    let requested = round.get(Getter::LimitRequested).and_then(plausible::watts);
+    for (metric, value, id) in [
+        (Metric::LimitMin, low, 187),
+        (Metric::LimitMax, high, 188),
+        (Metric::LimitDefault, default, 189),
+        (Metric::LimitRequested, requested, 192),
+    ] {
+        readings.set(metric, either(value, || one_field(round, field(id), watts)));
+    }
+}
+
+fn sample_plain(round: &Round<'_>, readings: &mut Readings) {
+    let threshold: fn(u64) -> Reading<f64> =
+        |t| plausible::celsius_above_zero((t as u32).cast_signed().into());
+    let table: [(Metric, Getter, fn(u64) -> Reading<f64>); 14] = [
+        (
+            Metric::ThresholdShutdown,
+            Getter::ThresholdShutdown,
+            threshold,
+        ),
+        (
+            Metric::ThresholdSlowdown,
+            Getter::ThresholdSlowdown,
+            threshold,
+        ),
+        (Metric::ThresholdGpuMax, Getter::ThresholdGpuMax, threshold),
+        (
+            Metric::ThresholdMemoryMax,
+            Getter::ThresholdMemoryMax,
+            threshold,
+        ),
+        (
+            Metric::SmClockMax,
+            Getter::SmClockMax,
+            plausible::megahertz_max,
+        ),
+        (
+            Metric::MemoryClockMax,
+            Getter::MemoryClockMax,
+            plausible::megahertz_max,
+        ),
+        (
+            Metric::ApplicationClock,
+            Getter::ApplicationClock,
+            plausible::megahertz_max,
+        ),
+        (
+            Metric::ReasonsSupported,
+            Getter::ReasonsSupported,
+            plausible::bits,
+        ),
+        (Metric::EccCorrected, Getter::EccCorrected, plausible::count),
+        (
+            Metric::EccUncorrected,
+            Getter::EccUncorrected,
+            plausible::count,
+        ),
+        (
+            Metric::PcieGenerationMax,
+            Getter::PcieGenerationMax,
+            plausible::generation,
+        ),
+        (Metric::PcieWidthMax, Getter::PcieWidthMax, plausible::width),
+        (
+            Metric::PcieGenerationDevice,
+            Getter::PcieGenerationDevice,
+            plausible::generation,
+        ),
+        (Metric::Persistence, Getter::Persistence, plausible::flag),
+    ];
+    for (metric, getter, read) in table {
+        readings.set(metric, round.get(getter).and_then(read));
+    }
+}
+
+fn sample_bar1(round: &Round<'_>, readings: &mut Readings) {
+    let bar1 = round.call(Call::Bar1, |library, device| library.bar1(device));
+    let total = bar1.and_then(|(_, total)| plausible::memory_total(total));
+    let used = bar1.and_then(|(used, _)| plausible::memory_part(used, &total));
+    readings.set(Metric::Bar1Used, total.and(used));
+    readings.set(Metric::Bar1Total, total);
+}
+
+/// Relative thresholds and error counters, in one call.
+fn sample_fields(round: &Round<'_>, readings: &mut Readings) {
+    fn margin(number: FieldNumber) -> Reading<f64> {
+        signed(number, plausible::celsius)
+    }
+    type Row = (Metric, u32, fn(FieldNumber) -> Reading<f64>);
+    let table: [Row; 5] = [
+        (Metric::MarginShutdown, 193, margin),
+        (Metric::MarginSlowdown, 194, margin),
+        (Metric::PcieCorrectable, 173, count),
+        (Metric::PcieNonFatal, 179, count),
+        (Metric::PcieFatal, 180, count),
+    ];
+    let answers = round.fields(&table.map(|(_, id, _)| field(id)));
+    for ((metric, _, read), answer) in table.iter().zip(answers) {
+        readings.set(*metric, answer.and_then(read));
+    }
+}
+
+/// Remapped rows (Ampere and newer) and retired pages (older).
+fn sample_faults(round: &Round<'_>, readings: &mut Readings) {
+    let rows = [
+        (Metric::RemapCorrectable, 142),
+        (Metric::RemapUncorrectable, 143),
+        (Metric::RemapPending, 144),
+        (Metric::RemapFailure, 145),
+    ];
+    let answers = round.fields(&rows.map(|(_, id)| field(id)));
+    let whole = round.call(Call::RemappedRows, |library, device| {
+        library.remapped_rows(device)
+    });
+    for (place, ((metric, _), answer)) in rows.into_iter().zip(answers).enumerate() {
+        let direct = whole.map(|numbers| numbers.get(place).copied().unwrap_or(u32::MAX));
+        let value = either(answer.and_then(count), || {
+            direct.and_then(|n| plausible::count(n.into()))
+        });
+        readings.set(metric, value);
+    }
+    let [single, double, pending] = [29, 30, 31].map(|id| one_field(round, field(id), count));
+    readings.set(
+        Metric::RetiredPages,
+        single.and_then(|single| Ok(single + double?)),
+    );
+    let pending = either(pending, || {
+        round.get(Getter::RetiredPending).and_then(plausible::flag)
+    });
+    readings.set(Metric::RetiredPending, pending);
+}
+
+/// Links one by one: how many, how many up, how fast together, and their errors.
+fn sample_nvlink(round: &Round<'_>, readings: &mut Readings) {
+    let links = one_field(round, field(91), count);
+    let links = match links {
+        Ok(links) if links > f64::from(LINKS_MAX) => Err(Absent::Implausible(links)),
+        other => other,
+    };
+    let number = links.map_or(0, |links| links as u32);
+    round.unit.links.store(number, Ordering::Relaxed);
+    readings.set(Metric::NvlinkLinks, links);
+    let why = links.err().unwrap_or(Absent::NotSupported);
+    for metric in [Metric::NvlinkUp, Metric::NvlinkSpeed, Metric::NvlinkErrors] {
+        readings.set(metric, Err(why));
+    }
+    if number == 0 {
+        return;
+    }
+    let each =
+        |id| -> Vec<FieldQuery> { (0..number).map(|scope| FieldQuery { id, scope }).collect() };
+    let states = round.fields(&each(165));
+    let up: Vec<bool> = states
+        .iter()
+        .map(|state| state.is_ok_and(|s| s.unsigned() == Some(1)))
+        .collect();
+    let known = states
+        .iter()
+        .find_map(|state| state.err().filter(|_| states.iter().all(Result::is_err)));
+    let count_up = up.iter().filter(|up| **up).count() as f64;
+    readings.set(Metric::NvlinkUp, known.map_or(Ok(count_up), Err));
+    let speeds = round.fields(&each(164));
+    let of_up = speeds
+        .iter()
+        .zip(&up)
+        .filter(|(_, up)| **up)
+        .map(|(speed, _)| *speed);
+    readings.set(Metric::NvlinkSpeed, sum_of(of_up, 1e6));
+    readings.set(Metric::NvlinkErrors, nvlink_errors(round, &each));
+}
+
+/// All values together times a factor; absent as soon as one is.
+fn sum_of(values: impl Iterator<Item = Reading<FieldNumber>>, factor: f64) -> Reading<f64> {
+    let mut sum = None;
+    for value in values {
+        sum = Some(sum.unwrap_or(0.0) + value.and_then(count)? * factor);
+    }
+    sum.ok_or(Absent::NotSupported)
+}
+
+/// Replays, recoveries and CRC errors of each link, else the counters that Blackwell has in their place, else
+/// the old totals over all links.
+fn nvlink_errors(round: &Round<'_>, each: &dyn Fn(u32) -> Vec<FieldQuery>) -> Reading<f64> {
+    let links = |ids: &[u32]| {
+        let queries: Vec<FieldQuery> = ids.iter().flat_map(|id| each(*id)).collect();
+        sum_of(round.fields(&queries).into_iter(), 1.0)
+    };
+    let totals = || {
+        let queries = [38, 45, 52, 59].map(field);
+        sum_of(round.fields(&queries).into_iter(), 1.0)
+    };
+    either(links(&[161, 162, 163]), || {
+        either(links(&[206, 207, 208, 209, 210, 211]), totals)
+    })
+}
+
+/// The superchip's links to its CPU, MB/s each.
+fn sample_c2c(round: &Round<'_>, readings: &mut Readings) {
+    let links = one_field(round, field(170), count);
+    let speed = match links {
+        Ok(links) if (1.0..=64.0).contains(&links) => {
+            let queries: Vec<FieldQuery> = (0..links as u32)
+                .map(|scope| FieldQuery { id: 172, scope })
+                .collect();
+            sum_of(round.fields(&queries).into_iter(), 1e6)
+        }
+        Ok(_) => Err(Absent::NotSupported),
+        Err(why) => Err(why),
+    };
+    readings.set(Metric::C2cSpeed, speed);
+}
+
+/// MIG's state; where the instances are not those that were listed, the list is made anew.
+fn sample_mig(round: &Round<'_>, readings: &mut Readings) {
+    let mode = round.call(Call::MigMode, |library, device| library.mig_mode(device));
+    readings.set(Metric::MigEnabled, mode.map(|on| f64::from(u8::from(on))));
+    if let Ok(on) = mode {
+        let unit = round.unit;
+        let now = if on {
+            devices::instances(&unit.library, unit.handle).len()
+        } else {
+            0
+        };
+        if now != unit.slices.len() {
+            unit.outdated.store(true, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The screen's loop: ticks, keys and signals in, frames out. Nothing here blocks but the terminal itself.
+
+use super::look::Look;
+use super::terminal::{self, Input, InputError, Screen, ScreenError, Signal, Signals};
+use super::views;
+use crate::app::keymap::{Key, action_of};
+use crate::app::{Action, App, Effect};
+use crate::model::{Control, FeedHandle, Tick};
+use crossterm::clipboard::CopyToClipboard;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::queue;
+use std::io::{self, Write};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// A started source with the state that it fills.
+pub struct Running {
+    /// The state.
+    pub app: App,
+    /// Ticks as they come.
+    pub ticks: UnboundedReceiver<Tick>,
+    /// Steers the source.
+    pub feed: FeedHandle,
+}
+
+/// Which source the user wants now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// The one that the program was started for.
+    First,
+    /// The demo.
+    Demo,
+}
+
+/// Why the screen ended badly.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The terminal cannot be used.
+    #[error(transparent)]
+    Screen(#[from] ScreenError),
+    /// Keys or signals cannot be had.
+    #[error("reading keys and signals failed: {0}; use `nameplate once`")]
+    Input(#[source] io::Error),
+    /// A source could not be started.
+    #[error("{0}")]
+    Source(String),
+}
+
+/// Runs the screen until the user quits or the terminal is gone. `source` starts what is wanted.
+///
+/// # Errors
+/// The terminal cannot be used, or a source cannot be started.
+pub async fn run(
+    options: &terminal::Options,
+    look: &Look,
+    source: &mut dyn FnMut(Wanted) -> Result<Running, String>,
+) -> Result<(), RunError> {
+    let mut screen = Screen::enter(options)?;
+    let mut signals = Signals::listen(screen.descriptor().ok()).map_err(RunError::Input)?;
+    let mut input = Input::new();
+    let mut running = source(Wanted::First).map_err(RunError::Source)?;
+    draw(&mut screen, &mut running.app, look)?;
+    let mut ended = false;
+    loop {
+        let effect = tokio::select! {
+            biased;
+            signal = signals.next() => match signal {
+                Signal::Resize => { screen.resize()?; None }
+                Signal::Continue => { screen.resume()?; None }
+                Signal::Suspend => Some(Effect::Suspend),
+                Signal::Terminate | Signal::Hangup | Signal::Interrupt => Some(Effect::Quit),
+            },
+            key = input.next() => match key {
+                Ok(key) => key_of(key)
+                    .and_then(|key| action_of(key, running.app.view()))
+                    .and_then(|action: Action| running.app.update(action, look.text)),
+                Err(InputError::Closed) => Some(Effect::Quit),
+                Err(InputError::Failed(error)) => return Err(RunError::Input(error)),
+            },
+            tick = running.ticks.recv(), if !ended => {
+                match tick {
+                    Some(tick) => take(&mut running, &tick),
+                    // A source that has ended leaves its last picture; keys go on.
+                    None => ended = true,
+                }
+                None
+            },
+        };
+        match effect {
+            Some(Effect::Quit) => break,
+            Some(Effect::Interval(interval)) => running.feed.tell(Control::Interval(interval)),
+            Some(Effect::Copy(text)) => copy(&mut screen, &text)?,
+            Some(Effect::Redraw) => screen.repaint()?,
+            Some(Effect::Suspend) => {
+                if terminal::suspend(&mut screen, &mut signals).await?.is_some_and(Signal::ends) {
+                    break;
+                }
+            }
+            Some(effect @ (Effect::Demo | Effect::Retry)) => {
+                running.feed.tell(Control::Stop);
+                let wanted = if effect == Effect::Demo { Wanted::Demo } else { Wanted::First };
+                running = source(wanted).map_err(RunError::Source)?;
+                ended = false;
+            }
+            None => {}
+        }
+        match draw(&mut screen, &mut running.app, look) {
+            Err(RunError::Screen(error)) if error.is_hangup() => break,
+            drawn => drawn?,
+        }
+    }
+    running.feed.tell(Control::Stop);
+    match screen.leave() {
+        Err(error) if !error.is_hangup() => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Folds a tick and all that wait behind it, then makes one picture of them.
+fn take(running: &mut Running, tick: &Tick) {
+    running.app.fold(tick);
+    while let Ok(tick) = running.ticks.try_recv() {
+        running.app.fold(&tick);
+    }
+    running.app.refresh();
+}
+
+fn draw(screen: &mut Screen, app: &mut App, look: &Look) -> Result<(), RunError> {
+    screen
+        .terminal()
+        .draw(|frame| {
+            let area = frame.area();
+            views::draw(app, look, area, frame.buffer_mut());
+        })
+        .map(|_| ())
+        .map_err(|source| RunError::Screen(ScreenError::Terminal { operation: "be drawn on", source }))
+}
+
+/// Puts text into the terminal's clipboard (OSC 52), also over SSH.
+fn copy(screen: &mut Screen, text: &str) -> Result<(), RunError> {
+    let sink = screen.terminal().backend_mut().sink_mut();
+    let mut bytes = Vec::new();
+    queue!(bytes, CopyToClipboard::to_clipboard_from(text))
+        .and_then(|()| sink.write_all(&bytes))
+        .map_err(|source| RunError::Screen(ScreenError::Terminal { operation: "be drawn on", source }))
+}
+
+/// The terminal library's key as ours.
+fn key_of(event: KeyEvent) -> Option<Key> {
+    Some(match event.code {
+        KeyCode::Char(c) if event.modifiers.contains(KeyModifiers::CONTROL) => Key::Ctrl(c.to_ascii_lowercase()),
+        KeyCode::Char(c) => Key::Char(c),
+        KeyCode::Up => Key::Up,
+        KeyCode::Down => Key::Down,
+        KeyCode::PageUp => Key::PageUp,
+        KeyCode::PageDown => Key::PageDown,
+        KeyCode::Home => Key::Home,
+        KeyCode::End => Key::End,
+        KeyCode::Enter => Key::Enter,
+        KeyCode::Esc => Key::Escape,
+        KeyCode::Backspace => Key::Backspace,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_told_apart() {
+        let key = |code, modifiers| key_of(KeyEvent::new(code, modifiers));
+        assert_eq!(key(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Key::Ctrl('c')));
+        assert_eq!(key(KeyCode::Char('G'), KeyModifiers::SHIFT), Some(Key::Char('G')));
+        assert_eq!(key(KeyCode::F(5), KeyModifiers::NONE), None);
+    }
+}

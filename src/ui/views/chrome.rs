@@ -1,0 +1,209 @@
+//! What stands around every view: banner, header, key hints.
+//!
+//! ```text
+//!  DEMO narrow-link: simulated devices, nothing here is real
+//!  gpu-7f3  8 × H100 80GB HBM3   up 36h 12m                     ● live  1 s   0 dropped   12:04:33
+//!  ...
+//!  ↑↓ device  ⏎ all of it  ␣ pause  y copy for support  ? help  q quit
+//! ```
+
+use crate::app::keymap::{BINDINGS, Key};
+use crate::app::{Action, App, View};
+use crate::model::{DeviceKind, Snapshot, SourceKind};
+use crate::ui::Look;
+use crate::ui::glyphs::Glyph;
+use crate::ui::look::{row, write_line, write_right};
+use crate::ui::theme::Role;
+use crate::units::format_span;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use std::borrow::Cow;
+use std::time::Duration;
+
+/// What is left of an area after its first and last lines were used.
+pub(super) struct Body {
+    pub(super) area: Rect,
+}
+
+/// Draws banner, header and hints; gives what lies between.
+pub(super) fn frame(app: &App, look: &Look, area: Rect, buf: &mut Buffer) -> Body {
+    let mut top = 0;
+    if let Some(picture) = app.picture()
+        && banner(app, picture, look, row(area, 0), buf)
+    {
+        top = 1;
+    }
+    header(app, look, row(area, top), buf);
+    let foot = if area.height >= top + 4 { 1 } else { 0 };
+    if foot == 1 {
+        hints(app, look, row(area, area.height - 1), buf);
+    }
+    let height = area.height.saturating_sub(top + 1 + foot);
+    Body { area: Rect { y: area.y + (top + 1).min(area.height), height, ..area } }
+}
+
+/// Demo and replay can never be taken for live.
+fn banner(app: &App, picture: &Snapshot, look: &Look, line: Rect, buf: &mut Buffer) -> bool {
+    let t = look.text;
+    let times = look.glyph(Glyph::Times);
+    let (text, role) = match &picture.source {
+        SourceKind::Live => return false,
+        SourceKind::Demo(case) if app.speed() > 1.0 => {
+            (t.chrome_demo_speed(case, format!("{:.0}", app.speed()), times), Role::BannerDemo)
+        }
+        SourceKind::Demo(case) => (t.chrome_demo_banner(case), Role::BannerDemo),
+        SourceKind::Recording(file) | SourceKind::Log(file) => {
+            (t.chrome_replay_banner(file, clock(picture, look)), Role::BannerReplay)
+        }
+    };
+    let style = look.style(role);
+    buf.set_style(line, style);
+    write_line(buf, line, &[(" ", style), (&text, style)]);
+    true
+}
+
+fn header(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
+    let t = look.text;
+    let muted = look.style(Role::Muted);
+    let Some(picture) = app.picture() else {
+        write_line(buf, line, &[(" ", muted), ("nameplate  ", look.style(Role::Strong)), (&t.chrome_starting(), muted)]);
+        return;
+    };
+    let name = picture.host.name.as_ref().map_or_else(|_| "nameplate".to_owned(), ToString::to_string);
+    let fleet = fleet(picture, look);
+    let up = picture.host.boot.ok().filter(|boot| picture.at > *boot).map(|boot| {
+        let up = picture.at.duration_since(boot).as_secs_f64();
+        t.chrome_up(format_span((up / 60.0).floor() * 60.0))
+    });
+    let mut left = vec![(" ", muted), (name.as_str(), look.style(Role::Strong)), ("  ", muted), (&fleet, look.style(Role::Text))];
+    let width = usize::from(line.width);
+    if width >= 72
+        && let Some(up) = &up
+    {
+        left.extend([("  ", muted), (up.as_ref(), muted)]);
+    }
+    let end = write_line(buf, line, &left);
+    let state = source_state(app, picture, look);
+    let interval = interval(app.interval());
+    let dropped = t.chrome_dropped(picture.dropped);
+    let clock = clock(picture, look);
+    let mut right = vec![(state.0.as_ref(), look.style(state.1)), ("  ", muted), (interval.as_str(), muted), ("  ", muted)];
+    if width >= 100 || picture.dropped > 0 {
+        let role = if picture.dropped > 0 { Role::Warn } else { Role::Muted };
+        right.extend([(dropped.as_ref(), look.style(role)), ("  ", muted)]);
+    }
+    right.extend([(clock.as_str(), muted), (" ", muted)]);
+    if !write_right(buf, line, end + 1, &right) {
+        let short = [(state.0.as_ref(), look.style(state.1)), (" ", muted)];
+        write_right(buf, line, end + 1, &short);
+    }
+}
+
+/// Live, paused, or how old the newest sample is; with its colour.
+fn source_state(app: &App, picture: &Snapshot, look: &Look) -> (String, Role) {
+    let t = look.text;
+    let not_live = look.glyph(Glyph::NotLive);
+    if app.is_paused() {
+        return (format!("{} {}", look.glyph(Glyph::Paused), t.chrome_paused()), Role::Warn);
+    }
+    if picture.source != SourceKind::Live {
+        return (format!("{not_live} {}", picture.source.word()), Role::Accent);
+    }
+    let youngest = picture.devices.iter().filter_map(|d| d.age_s).fold(f64::INFINITY, f64::min);
+    if youngest.is_finite() && youngest > 2.0 * picture.interval.as_secs_f64() {
+        return (format!("{not_live} {}", t.chrome_stale(format_span(youngest))), Role::Warn);
+    }
+    (format!("{} {}", look.glyph(Glyph::Live), t.chrome_live()), Role::Ok)
+}
+
+/// `8 × H100 80GB HBM3`, kinds in order of appearance.
+fn fleet(picture: &Snapshot, look: &Look) -> String {
+    let mut kinds: Vec<(&str, usize)> = Vec::new();
+    for view in picture.devices.iter().filter(|d| d.device.kind == DeviceKind::Device) {
+        let name = super::table::short_name(&view.device.name);
+        match kinds.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((name, 1)),
+        }
+    }
+    if kinds.is_empty() {
+        return look.text.chrome_no_devices().into_owned();
+    }
+    let parts: Vec<Cow<'static, str>> = kinds
+        .iter()
+        .take(3)
+        .map(|(name, count)| look.text.chrome_fleet(count, look.glyph(Glyph::Times), name))
+        .collect();
+    parts.join(", ")
+}
+
+/// Wall time of the picture, in the local zone.
+fn clock(picture: &Snapshot, look: &Look) -> String {
+    look.time(picture.at, "%H:%M:%S")
+}
+
+fn interval(interval: Duration) -> String {
+    let seconds = interval.as_secs_f64();
+    if seconds < 1.0 { format!("{seconds:.1} s") } else { format!("{seconds:.0} s") }
+}
+
+/// A key as it is shown.
+pub(super) fn key_name(key: Key, look: &Look) -> String {
+    let t = look.text;
+    match key {
+        Key::Char(' ') => look.glyph(Glyph::KeySpace).to_owned(),
+        Key::Char(c) => c.to_string(),
+        Key::Ctrl(c) => t.chrome_name_ctrl(c).into_owned(),
+        Key::Up => look.glyph(Glyph::KeyUp).to_owned(),
+        Key::Down => look.glyph(Glyph::KeyDown).to_owned(),
+        Key::PageUp => t.chrome_name_page_up().into_owned(),
+        Key::PageDown => t.chrome_name_page_down().into_owned(),
+        Key::Home => t.chrome_name_home().into_owned(),
+        Key::End => t.chrome_name_end().into_owned(),
+        Key::Enter => look.glyph(Glyph::KeyEnter).to_owned(),
+        Key::Escape => t.chrome_name_escape().into_owned(),
+        Key::Backspace => "backspace".to_owned(),
+    }
+}
+
+/// The keys that matter here, accent for the key, dim for the word; or a notice.
+fn hints(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
+    let t = look.text;
+    let muted = look.style(Role::Muted);
+    let accent = look.style(Role::Accent);
+    if let Some(notice) = app.notice() {
+        write_line(buf, line, &[(" ", muted), (notice, accent)]);
+        return;
+    }
+    let up_down = look.glyph(Glyph::KeyUpDown);
+    let view = app.view();
+    let mut hints: Vec<(String, Cow<'static, str>)> = Vec::new();
+    match view {
+        View::Overview => hints.push((up_down.to_owned(), t.chrome_key_select())),
+        View::Device | View::Help => hints.push((up_down.to_owned(), t.chrome_key_scroll())),
+        View::Nothing => {}
+    }
+    for binding in BINDINGS.iter().filter(|b| b.views.contains(&view)) {
+        let word = match binding.action {
+            Action::Open => t.chrome_key_open(),
+            Action::Back => t.chrome_key_back(),
+            Action::Pause if app.is_paused() => t.chrome_key_resume(),
+            Action::Pause => t.chrome_key_pause(),
+            Action::Faster => t.chrome_key_interval(),
+            Action::Copy => t.chrome_key_copy(),
+            Action::Demo => t.chrome_key_demo(),
+            Action::Retry => t.chrome_key_retry(),
+            Action::Help => t.chrome_key_help(),
+            Action::Quit => t.chrome_key_quit(),
+            _ => continue,
+        };
+        let key = binding.keys.first().map(|k| key_name(*k, look)).unwrap_or_default();
+        let key = if binding.action == Action::Faster { "+-".to_owned() } else { key };
+        hints.push((key, word));
+    }
+    let mut pieces = vec![(" ", muted)];
+    for (key, word) in &hints {
+        pieces.extend([(key.as_str(), accent), (" ", muted), (word.as_ref(), muted), ("  ", muted)]);
+    }
+    write_line(buf, line, &pieces);
+}

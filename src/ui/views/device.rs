@@ -1,0 +1,94 @@
+//! Everything known of one device: each value with its source and age, each absent one with its reason.
+//!
+//! ```text
+//!  3  NVIDIA H100 80GB HBM3                              power
+//!  identity                                                draw            214 W   average, of the GPU
+//!    UUID          GPU-...                                  limit in force  700 W
+//!    PCI address   0000:19:00.0                             rated           --      not reported
+//! ```
+
+mod sections;
+
+use super::chrome;
+use crate::app::App;
+use crate::ui::Look;
+use crate::ui::look::{row, write_line};
+use crate::ui::theme::Role;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use sections::{Row, Section};
+
+/// Columns of a section at least.
+const LEAST_WIDTH: u16 = 60;
+/// Columns of a label.
+const LABEL: usize = 22;
+
+/// Draws the view.
+pub(super) fn draw(app: &mut App, look: &Look, area: Rect, buf: &mut Buffer) {
+    let body = chrome::frame(app, look, area, buf).area;
+    let (Some(picture), Some(view)) = (app.picture(), app.selection()) else { return };
+    let sections = sections::of(picture, view, look);
+    let columns = (body.width / LEAST_WIDTH).clamp(1, 3);
+    let width = body.width / columns;
+    let flowed = flow(sections, usize::from(columns));
+    let longest = flowed.iter().map(Vec::len).max().unwrap_or(0);
+    let most = u16::try_from(longest).unwrap_or(u16::MAX).saturating_sub(body.height);
+    app.clamp_scroll(most);
+    for (n, lines) in flowed.iter().enumerate() {
+        let n = n as u16;
+        let column = Rect { x: body.x + n * width, width: width.saturating_sub(1), ..body };
+        for (y, line) in lines.iter().skip(usize::from(app.scroll())).take(usize::from(body.height)).enumerate() {
+            draw_row(line, look, row(column, u16::try_from(y).unwrap_or(u16::MAX)), buf);
+        }
+    }
+}
+
+fn draw_row(line: &Row, look: &Look, area: Rect, buf: &mut Buffer) {
+    let style = |role| look.style(role);
+    let pad = Style::default();
+    match line {
+        Row::Blank => {}
+        Row::Title(text) => {
+            write_line(buf, area, &[(" ", pad), (text, style(Role::Strong))]);
+        }
+        Row::Text(text, role) => {
+            write_line(buf, area, &[("   ", pad), (text, style(*role))]);
+        }
+        Row::Value { label, value, note, role } => {
+            use unicode_width::UnicodeWidthStr as _;
+            let fill = " ".repeat(LABEL.saturating_sub(label.width()));
+            write_line(
+                buf,
+                area,
+                &[
+                    ("   ", pad),
+                    (label, style(Role::Muted)),
+                    (&fill, pad),
+                    (value, style(*role)),
+                    ("  ", pad),
+                    (note, style(Role::Muted)),
+                ],
+            );
+        }
+    }
+}
+
+/// Fills columns with whole sections, in order, evenly.
+fn flow(sections: Vec<Section>, columns: usize) -> Vec<Vec<Row>> {
+    let total: usize = sections.iter().map(|s| s.rows.len() + 2).sum();
+    let target = total.div_ceil(columns.max(1));
+    let mut flowed: Vec<Vec<Row>> = vec![Vec::new()];
+    for section in sections {
+        let full = flowed.last().is_some_and(|c| !c.is_empty() && c.len() + section.rows.len() / 2 > target);
+        if full && flowed.len() < columns {
+            flowed.push(Vec::new());
+        }
+        if let Some(column) = flowed.last_mut() {
+            column.push(Row::Title(section.title));
+            column.extend(section.rows);
+            column.push(Row::Blank);
+        }
+    }
+    flowed
+}

@@ -1,0 +1,34 @@
+//! Views: pure functions of (state, size, look).
+
+mod charts;
+mod chrome;
+mod device;
+mod facts;
+mod help;
+mod meter;
+mod nothing;
+mod overview;
+mod table;
+
+use super::Look;
+use super::theme::Role;
+use crate::app::{App, View};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::Widget;
+use ratatui::widgets::Block;
+
+/// Draws the whole screen.
+pub fn draw(app: &mut App, look: &Look, area: Rect, buf: &mut Buffer) {
+    let area = area.intersection(buf.area);
+    if area.is_empty() {
+        return;
+    }
+    Block::new().style(look.style(Role::Ground).patch(look.style(Role::Text))).render(area, buf);
+    match app.view() {
+        View::Overview => overview::draw(app, look, area, buf),
+        View::Device => device::draw(app, look, area, buf),
+        View::Help => help::draw(app, look, area, buf),
+        View::Nothing => nothing::draw(app, look, area, buf),
+    }
+}

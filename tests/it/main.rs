@@ -1,0 +1,9 @@
+//! The integration tests: one binary, a module per subject.
+//!
+//! The fake libraries are examples. `cargo test` without target flags builds them; before
+//! `cargo test --test it`, say `cargo build --examples`.
+
+mod fake_nvml;
+mod fake_nvml_process;
+#[path = "../support/mod.rs"]
+mod support;
