@@ -98,10 +98,7 @@ impl Write for Tty {
     /// Refuses once the terminal was given back (a panic elsewhere, say): it is the shell's then.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if entered().is_none() {
-            return Err(io::Error::new(
-                io::ErrorKind::BrokenPipe,
-                "the screen was left",
-            ));
+            return Err(io::Error::other("the screen was left"));
         }
         loop {
             match self.file.write(bytes) {
@@ -171,7 +168,7 @@ impl Screen {
     /// Gives the terminal back.
     ///
     /// # Errors
-    /// When the terminal is gone or refuses.
+    /// When the terminal refuses.
     pub fn leave(self) -> Result<(), ScreenError> {
         restore()
     }
@@ -241,7 +238,7 @@ impl Screen {
 /// Gives the terminal back to the shell: once, however often and from wherever it is called.
 ///
 /// # Errors
-/// When the terminal is gone or refuses.
+/// When the terminal refuses.
 pub fn restore() -> Result<(), ScreenError> {
     let mut entered = entered();
     let Some(original) = entered.take() else {
@@ -255,10 +252,20 @@ pub fn restore() -> Result<(), ScreenError> {
     } else {
         Ok(())
     };
-    written.and(set)
+    // A terminal that is gone needs nothing back.
+    written.and(set).or_else(|error| {
+        if error.is_hangup() {
+            Ok(())
+        } else {
+            Err(error)
+        }
+    })
 }
 
 /// Makes a panic give the terminal back before it is reported by the hook that is installed now. Does so once.
+///
+/// Install the hook that reports (color_eyre's) first. A panic on any thread gives the terminal back, so that its report
+/// can be read; the next frame then fails, and the program ends.
 pub fn install_panic_hook() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
@@ -390,7 +397,8 @@ mod tests {
     fn nothing_is_drawn_on_a_terminal_that_is_not_ours() {
         let file = File::options().write(true).open("/dev/null").unwrap();
         let error = Tty { file }.write(b"x").unwrap_err();
-        assert!(is_hangup(&error));
+        // The program has to end and say so: this is no hang-up.
+        assert!(!is_hangup(&error));
     }
 
     #[test]
