@@ -40,11 +40,8 @@ impl Session {
             energy: self.energy(),
             devices,
             events: self.start.events.clone(),
-            cost: if self.start.devices.is_empty() {
-                None
-            } else {
-                self.ledger.cost(last.at)
-            },
+            // Billing goes on where no device can be seen.
+            cost: self.ledger.cost(last.at),
         })
     }
 

@@ -4,13 +4,16 @@ use super::*;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+/// A device's slot with some of its readings, by the metric's place.
+type Said = (u32, Vec<(usize, Reading<f64>)>);
+
 /// One tick as chance has it.
 #[derive(Debug, Clone)]
 struct Beat {
     passed_ms: u64,
     jump_s: i64,
     boots: bool,
-    samples: Vec<(u32, Vec<(usize, Reading<f64>)>)>,
+    samples: Vec<Said>,
     changes: Vec<Change>,
     host: Option<f64>,
     xid: Option<(u32, u32)>,

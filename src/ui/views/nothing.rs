@@ -27,10 +27,20 @@ use ratatui::style::Style;
 pub(super) fn draw(app: &mut App, look: &Look, area: Rect, buf: &mut Buffer) {
     let body = chrome::frame(app, look, area, buf).area;
     let lines = lines(app, look, body.width.saturating_sub(12));
-    let most = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_sub(body.height);
+    let most = u16::try_from(lines.len())
+        .unwrap_or(u16::MAX)
+        .saturating_sub(body.height);
     app.clamp_scroll(most);
-    for (n, pieces) in lines.iter().skip(usize::from(app.scroll())).take(usize::from(body.height)).enumerate() {
-        let refs: Vec<(&str, Style)> = pieces.iter().map(|(text, role)| (text.as_str(), look.style(*role))).collect();
+    for (n, pieces) in lines
+        .iter()
+        .skip(usize::from(app.scroll()))
+        .take(usize::from(body.height))
+        .enumerate()
+    {
+        let refs: Vec<(&str, Style)> = pieces
+            .iter()
+            .map(|(text, role)| (text.as_str(), look.style(*role)))
+            .collect();
         write_line(buf, row(body, u16::try_from(n).unwrap_or(u16::MAX)), &refs);
     }
 }
@@ -43,24 +53,41 @@ fn lines(app: &App, look: &Look, width: u16) -> Vec<Line> {
     let Some(picture) = app.picture() else {
         return vec![vec![(format!(" {}", t.chrome_starting()), Role::Muted)]];
     };
-    let waiting = picture.probes.iter().all(|p| p.status == ProbeStatus::Starting);
-    let title = if waiting { t.chrome_starting() } else { t.probe_none_title() };
+    let waiting = picture
+        .probes
+        .iter()
+        .all(|p| p.status == ProbeStatus::Starting);
+    let title = if waiting {
+        t.chrome_starting()
+    } else {
+        t.probe_none_title()
+    };
     lines.push(vec![(format!(" {title}"), Role::Strong)]);
     lines.push(Vec::new());
     for probe in &picture.probes {
         let vendor = format!(" {:<10}", probe.vendor.word());
         let status = words::probe_status(probe, t);
-        let role = if probe.status == ProbeStatus::Ok { Role::Ok } else { Role::Warn };
+        let role = if probe.status == ProbeStatus::Ok {
+            Role::Ok
+        } else {
+            Role::Warn
+        };
         lines.push(vec![
             (vendor, Role::Strong),
             (status.into_owned(), role),
-            (format!("   {}", t.probe_looked_for(&*probe.library)), Role::Muted),
+            (
+                format!("   {}", t.probe_looked_for(&*probe.library)),
+                Role::Muted,
+            ),
         ]);
         for text in probe.message.iter().flat_map(|m| wrap(m, width)) {
             lines.push(vec![(format!("{:11}{text}", ""), Role::Muted)]);
         }
         if let Some(next) = words::probe_next(probe, t) {
-            lines.push(vec![(format!("{:11}{}  ", "", t.overview_next()), Role::Muted), (next.into_owned(), Role::Accent)]);
+            lines.push(vec![
+                (format!("{:11}{}  ", "", t.overview_next()), Role::Muted),
+                (next.into_owned(), Role::Accent),
+            ]);
         }
         lines.push(Vec::new());
     }
@@ -85,25 +112,47 @@ fn host(sample: &HostSample, look: &Look) -> Vec<Line> {
             (t.host_cpu(), show(sample.cpu_ratio, &share)),
             (t.host_load(), show(sample.load1, &|l| format!("{l:.2}"))),
             (t.host_memory(), show(sample.memory_used_bytes, &bytes)),
-            (t.host_memory_limit(), show(sample.memory_limit_bytes, &bytes)),
+            (
+                t.host_memory_limit(),
+                show(sample.memory_limit_bytes, &bytes),
+            ),
         ],
         vec![
-            (t.host_pressure_cpu(), show(sample.psi_cpu_some_ratio, &share)),
+            (
+                t.host_pressure_cpu(),
+                show(sample.psi_cpu_some_ratio, &share),
+            ),
             (t.host_pressure_io(), show(sample.psi_io_some_ratio, &share)),
-            (t.host_pressure_memory(), show(sample.psi_memory_full_ratio, &share)),
-            (t.host_throttled(), show(sample.cgroup_throttled_ratio, &share)),
+            (
+                t.host_pressure_memory(),
+                show(sample.psi_memory_full_ratio, &share),
+            ),
+            (
+                t.host_throttled(),
+                show(sample.cgroup_throttled_ratio, &share),
+            ),
         ],
         vec![
             (t.host_network_in(), show(sample.net_rx_bytes_per_s, &rate)),
             (t.host_network_out(), show(sample.net_tx_bytes_per_s, &rate)),
-            (t.host_disk_read(), show(sample.disk_read_bytes_per_s, &rate)),
-            (t.host_disk_write(), show(sample.disk_write_bytes_per_s, &rate)),
+            (
+                t.host_disk_read(),
+                show(sample.disk_read_bytes_per_s, &rate),
+            ),
+            (
+                t.host_disk_write(),
+                show(sample.disk_write_bytes_per_s, &rate),
+            ),
         ],
     ];
     rows.into_iter()
         .enumerate()
         .map(|(n, row)| {
-            let head = if n == 0 { format!(" {:<10}", t.probe_host_works()) } else { format!("{:11}", "") };
+            let head = if n == 0 {
+                format!(" {:<10}", t.probe_host_works())
+            } else {
+                format!("{:11}", "")
+            };
             let mut line = vec![(head, Role::Strong)];
             for (name, figure) in row {
                 line.push((format!("{name} "), Role::Muted));
