@@ -34,10 +34,13 @@ use config::Folders;
 use std::ffi::OsString;
 use std::io::Write;
 
+/// Answers with the value of a variable.
+pub type Environment = dyn Fn(&str) -> Option<String>;
+
 /// What the program reaches of the outside, besides its source of ticks.
 pub struct World {
     /// Reads a variable of the environment.
-    pub env: Box<dyn Fn(&str) -> Option<String>>,
+    pub env: Box<Environment>,
     /// The user's folders.
     pub folders: Folders,
     /// Where documents go.

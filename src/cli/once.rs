@@ -7,7 +7,7 @@ use super::{CliError, Settings, World};
 use crate::model::{Control, ProbeStatus, Snapshot};
 use crate::publish::{TextOptions, snapshot_json, snapshot_text};
 use crate::text::{Catalogue, Lang};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 /// Time between the two samples.
@@ -62,11 +62,9 @@ fn observe(source: Source) -> Result<Snapshot, CliError> {
     handle.tell(Control::Interval(APART));
     let deadline = Instant::now() + PATIENCE;
     let mut rounds = 0;
-    loop {
-        match ticks.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(tick) => session.fold(&tick),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
-        }
+    // Both the end of patience and the end of the source leave what is known by then.
+    while let Ok(tick) = ticks.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        session.fold(&tick);
         if session.snapshot().as_ref().is_some_and(all_have_answered) {
             rounds += 1;
         }
