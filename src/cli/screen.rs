@@ -103,6 +103,7 @@ fn look(settings: &Settings, world: &World) -> Result<Look, CliError> {
         theme,
         charset,
         text: Catalogue::new(screen.lang.for_terminal(screen.ascii)),
-        zone: jiff::tz::TimeZone::system(),
+        zone: super::value::zone(&screen.tz)
+            .map_err(|error| CliError::Usage(format!("--tz: {error}")))?,
     })
 }

@@ -80,7 +80,7 @@ pub(super) fn demo(case: Option<&str>, settings: &Settings) -> Result<Source, Cl
         let near = nearest(name, cases().iter().map(|c| c.name));
         let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
         return Err(CliError::Usage(format!(
-            "demo: there is no case called \"{name}\"{hint} next: `nameplate demo --list` names them"
+            "demo: there is no case called \"{name}\"{hint}; next: `nameplate demo --list` names them"
         )));
     };
     let mut config = settings.config.clone();

@@ -171,7 +171,10 @@ fn without_a_first_sample_nothing_is_claimed() {
     let view = world
         .tell(Change::Probe(report(ProbeStatus::Starting)))
         .tick();
-    assert!(view.devices.is_empty() && view.cost.is_none() && view.energy.is_none());
+    assert!(view.devices.is_empty() && view.energy.is_none());
+    // Billing goes on; all of it is unobserved, and without a price it is seconds only.
+    let cost = view.cost.unwrap();
+    assert!(cost.amount.is_none() && cost.phase_seconds.total() == cost.phase_seconds.unobserved);
     assert_eq!(view.host_sample, HostSample::default());
     let device = world
         .tell(Change::Device(Arc::new(card(0))))

@@ -47,14 +47,9 @@ fn every_fact_has_two_sides() {
     type Test = fn(&KnownKind) -> bool;
     let link_at =
         |generation, width, more: &[(Metric, f64)]| [&link(generation, width)[..], more].concat();
-    let cases: Vec<(
-        &str,
-        Test,
-        Level,
-        StateWord,
-        Vec<(Metric, f64)>,
-        Vec<(Metric, f64)>,
-    )> = vec![
+    type Said = Vec<(Metric, f64)>;
+    type Case = (&'static str, Test, Level, StateWord, Said, Said);
+    let cases: Vec<Case> = vec![
         (
             "recovery",
             |k| matches!(k, KnownKind::RecoveryAction { action: 1 }),
