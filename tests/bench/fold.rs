@@ -174,7 +174,7 @@ fn draw(name: &str, ticks: &[Tick]) {
         HISTORY,
     );
     let look = Look {
-        theme: Theme::fallback(Depth::TrueColor),
+        theme: Theme::fallback(Depth::Truecolor),
         charset: Charset::Unicode,
         text: Catalogue::new(Lang::En),
         zone: jiff::tz::TimeZone::UTC,

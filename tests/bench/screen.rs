@@ -302,8 +302,16 @@ fn build_fake() {
 fn command<S: AsRef<str>>(program: &str, arguments: &[S], home: &Path) -> CommandBuilder {
     let mut command = CommandBuilder::new(program);
     command.args(arguments.iter().map(AsRef::as_ref));
+    let settings = [
+        "NAMEPLATE_",
+        "XDG_",
+        "LC_",
+        "CLICOLOR",
+        "NO_COLOR",
+        "FORCE_COLOR",
+    ];
     for (name, _) in
-        std::env::vars().filter(|(n, _)| n.starts_with("NAMEPLATE_") || n.starts_with("XDG_"))
+        std::env::vars().filter(|(name, _)| settings.iter().any(|s| name.starts_with(s)))
     {
         command.env_remove(name);
     }
