@@ -84,8 +84,11 @@ pub fn known(kind: &KnownKind, t: Catalogue, signs: Signs) -> Cow<'static, str> 
     }
 }
 
-fn recovery(action: u32, t: Catalogue) -> Cow<'static, str> {
+/// What the driver asks for (NVML's recovery action), in words.
+#[must_use]
+pub fn recovery(action: u32, t: Catalogue) -> Cow<'static, str> {
     match action {
+        0 => t.device_recovery_none(),
         1 => t.findings_recovery_reset(),
         2 => t.findings_recovery_reboot(),
         3 => t.findings_recovery_drain(),
@@ -100,6 +103,12 @@ fn recovery(action: u32, t: Catalogue) -> Cow<'static, str> {
 pub fn next(view: &DeviceView, t: Catalogue) -> Option<(Cow<'static, str>, bool)> {
     let index = view.device.index;
     let Known { kind, .. } = view.known.first()?;
+    // A device that is busy without work behind a narrow link is asked about its link first.
+    let narrow = view.known.iter().find(|k| matches!(k.kind, KnownKind::Narrow { .. }));
+    let kind = match (kind, narrow) {
+        (KnownKind::BusyAtLowPower { .. }, Some(narrow)) => &narrow.kind,
+        _ => kind,
+    };
     match kind {
         KnownKind::Lost { .. } | KnownKind::Silent { .. } | KnownKind::Xid { .. } => Some((t.findings_next_kernel(), true)),
         KnownKind::RecoveryAction { .. } | KnownKind::Uncorrected { .. } | KnownKind::Remap { .. } => {

@@ -6,5 +6,8 @@
 mod fake_nvml;
 mod fake_nvml_process;
 mod house;
+mod nvidia;
+mod nvidia_captures;
+mod nvidia_states;
 #[path = "../support/mod.rs"]
 mod support;

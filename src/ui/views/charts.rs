@@ -201,7 +201,7 @@ fn heat(view: &DeviceView, look: &Look) -> ChartOr {
     }
     match figure(Figure::Headroom).reading {
         Ok(_) => Ok(Chart {
-            title,
+            title: look.text.overview_head().into_owned(),
             track: Track::Headroom,
             sign: -1.0,
             range: (-HEADROOM_SHOWN_C, 0.0),

@@ -19,6 +19,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::borrow::Cow;
 use std::time::Duration;
+use unicode_width::UnicodeWidthStr as _;
 
 /// What is left of an area after its first and last lines were used.
 pub(super) struct Body {
@@ -201,6 +202,16 @@ fn hints(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
         let key = if binding.action == Action::Faster { "+-".to_owned() } else { key };
         hints.push((key, word));
     }
+    // Help and quit always stand; what does not fit before them is left out.
+    let width = |(key, word): &(String, Cow<'static, str>)| key.width() + word.width() + 3;
+    let last = hints.split_off(hints.len().saturating_sub(2));
+    let mut room = usize::from(line.width).saturating_sub(1 + last.iter().map(width).sum::<usize>());
+    hints.retain(|hint| {
+        let fits = width(hint) <= room;
+        room = if fits { room - width(hint) } else { 0 };
+        fits
+    });
+    hints.extend(last);
     let mut pieces = vec![(" ", muted)];
     for (key, word) in &hints {
         pieces.extend([(key.as_str(), accent), (" ", muted), (word.as_ref(), muted), ("  ", muted)]);

@@ -28,17 +28,27 @@ const LABEL: usize = 22;
 pub(super) fn draw(app: &mut App, look: &Look, area: Rect, buf: &mut Buffer) {
     let body = chrome::frame(app, look, area, buf).area;
     let (Some(picture), Some(view)) = (app.picture(), app.selection()) else { return };
+    let head = sections::head(view, look, body.width.saturating_sub(4));
+    let head_lines = u16::try_from(head.len()).unwrap_or(u16::MAX);
     let sections = sections::of(picture, view, look);
     let columns = (body.width / LEAST_WIDTH).clamp(1, 3);
     let width = body.width / columns;
     let flowed = flow(sections, usize::from(columns));
     let longest = flowed.iter().map(Vec::len).max().unwrap_or(0);
-    let most = u16::try_from(longest).unwrap_or(u16::MAX).saturating_sub(body.height);
+    let most = u16::try_from(longest).unwrap_or(u16::MAX).saturating_add(head_lines).saturating_sub(body.height);
     app.clamp_scroll(most);
+    // The head scrolls away like everything else.
+    let scroll = app.scroll();
+    for (y, line) in head.iter().skip(usize::from(scroll)).enumerate() {
+        draw_row(line, look, row(body, u16::try_from(y).unwrap_or(u16::MAX)), buf);
+    }
+    let used = head_lines.saturating_sub(scroll).min(body.height);
+    let body = Rect { y: body.y + used, height: body.height - used, ..body };
+    let scroll = scroll.saturating_sub(head_lines);
     for (n, lines) in flowed.iter().enumerate() {
         let n = n as u16;
         let column = Rect { x: body.x + n * width, width: width.saturating_sub(1), ..body };
-        for (y, line) in lines.iter().skip(usize::from(app.scroll())).take(usize::from(body.height)).enumerate() {
+        for (y, line) in lines.iter().skip(usize::from(scroll)).take(usize::from(body.height)).enumerate() {
             draw_row(line, look, row(column, u16::try_from(y).unwrap_or(u16::MAX)), buf);
         }
     }
@@ -57,7 +67,7 @@ fn draw_row(line: &Row, look: &Look, area: Rect, buf: &mut Buffer) {
         }
         Row::Value { label, value, note, role } => {
             use unicode_width::UnicodeWidthStr as _;
-            let fill = " ".repeat(LABEL.saturating_sub(label.width()));
+            let fill = " ".repeat(LABEL.saturating_sub(label.width()).max(1));
             write_line(
                 buf,
                 area,

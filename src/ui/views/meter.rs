@@ -8,7 +8,7 @@
 use crate::model::{BillingStartSource, Cost, Phase};
 use crate::text::Catalogue;
 use crate::ui::Look;
-use crate::ui::look::{write_line, write_right};
+use crate::ui::look::write_line;
 use crate::ui::theme::Role;
 use crate::units::{Money, format_span};
 use nameplate_widgets::{Ribbon, Slice};
@@ -52,79 +52,83 @@ pub(super) fn source_word(source: BillingStartSource, t: Catalogue) -> Cow<'stat
     }
 }
 
+/// Columns from which on wasted phases show their money too.
+const WIDE: u16 = 110;
+
 /// Draws the line.
 pub(super) fn line(cost: &Cost, look: &Look, area: Rect, buf: &mut Buffer) {
     let t = look.text;
-    let (muted, text) = (look.style(Role::Muted), look.style(Role::Text));
+    let (muted, strong) = (look.style(Role::Muted), look.style(Role::Strong));
     let money = |amount| Money { amount, currency: cost.currency.clone() }.to_string();
-    let estimated = cost.billing_start.source.is_estimate();
-    let head = match (cost.amount, cost.price_per_hour) {
-        (Some(amount), Some(price)) => {
-            let rate = format!("{}/h", money(price));
-            if estimated {
-                t.meter_so_far_estimated(money(amount), rate)
-            } else {
-                t.meter_so_far(money(amount), rate)
-            }
-        }
-        _ => t.meter_seconds_only(format_span(cost.span_seconds)),
+    let source = source_word(cost.billing_start.source, t);
+    let source = if cost.billing_start.source.is_estimate() {
+        format!("{source}, {}", t.meter_estimated())
+    } else {
+        source.into_owned()
     };
-    // The amount is what is read first; its sentence is dim around it.
-    let strong = look.style(Role::Strong);
-    let amount = cost.amount.map(money);
+    let since = t.meter_since(when(cost, look), source);
     let mut pieces: Vec<(String, Style)> = vec![(" ".to_owned(), muted)];
-    match amount.as_deref().and_then(|a| Some((a, head.split_once(a)?))) {
-        Some((amount, (before, after))) => pieces.extend([
-            (before.to_owned(), muted),
-            (amount.to_owned(), strong),
-            (after.to_owned(), muted),
-        ]),
-        None => pieces.push((head.clone().into_owned(), strong)),
-    }
-    let start = t.meter_since(when(cost, look), source_word(cost.billing_start.source, t));
-    let mut phases = Vec::new();
-    for phase in Phase::ALL {
-        phases.extend(phase_pieces(cost, phase, look, &money));
-    }
-    let width = |pieces: &[(String, Style)]| pieces.iter().map(|(s, _)| s.width()).sum::<usize>();
-    let used = width(&pieces);
-    let room = usize::from(area.width);
-    for chunk in phases.chunks(3) {
-        if width(&pieces) + width(chunk) <= room {
-            pieces.extend_from_slice(chunk);
+    match (cost.amount, cost.price_per_hour) {
+        (Some(amount), Some(price)) => {
+            // The amount is what is read first; its sentence is dim around it.
+            let amount = money(amount);
+            let sentence = t.meter_so_far(&amount, format!("{}/h", money(price)));
+            let (before, after) = sentence.split_once(amount.as_str()).unwrap_or(("", &sentence));
+            pieces.extend([(before.to_owned(), muted), (amount.clone(), strong), (format!("{after} {since}"), muted)]);
         }
+        _ => pieces.extend([
+            (t.meter_seconds_only(format_span(cost.span_seconds)).into_owned(), strong),
+            (format!(" {since}  {}", t.meter_no_price()), muted),
+        ]),
     }
-    let _ = used;
+    // Compute first, then what was wasted, largest first; what does not fit is left out from the end.
+    let mut phases: Vec<Phase> = Phase::ALL.iter().copied().filter(|p| cost.phase_seconds.get(*p) >= 1.0).collect();
+    phases.sort_by(|a, b| {
+        let seconds = |p: &Phase| (*p == Phase::Compute, cost.phase_seconds.get(*p));
+        seconds(b).partial_cmp(&seconds(a)).unwrap_or(std::cmp::Ordering::Equal)
+    });
+    let mut room = usize::from(area.width).saturating_sub(width(&pieces));
+    for phase in phases {
+        let chunk = phase_pieces(cost, phase, look, area.width >= WIDE, &money);
+        if width(&chunk) > room {
+            break;
+        }
+        room -= width(&chunk);
+        pieces.extend(chunk);
+    }
     let refs: Vec<(&str, Style)> = pieces.iter().map(|(s, style)| (s.as_str(), *style)).collect();
-    let end = write_line(buf, area, &refs);
-    let hint = if cost.price_per_hour.is_none() { t.meter_no_price() } else { start.clone() };
-    if !write_right(buf, area, end + 2, &[(&hint, muted), (" ", text)]) && cost.price_per_hour.is_none() {
-        write_right(buf, area, end + 2, &[(&start, muted), (" ", text)]);
-    }
+    write_line(buf, area, &refs);
 }
 
-/// Space, word and figure of a phase; nothing where it has no second, or cannot be seen.
+fn width(pieces: &[(String, Style)]) -> usize {
+    pieces.iter().map(|(text, _)| text.width()).sum()
+}
+
+/// Space, word and figure of a phase.
 fn phase_pieces(
     cost: &Cost,
     phase: Phase,
     look: &Look,
+    wide: bool,
     money: &impl Fn(rust_decimal::Decimal) -> String,
 ) -> Vec<(String, Style)> {
     let seconds = cost.phase_seconds.get(phase);
-    if seconds < 1.0 {
-        return Vec::new();
-    }
     let place = Phase::ALL.iter().position(|p| *p == phase);
     let amount = place.and_then(|place| cost.phase_amounts.as_ref()?.get(place).copied());
     let wasted = phase != Phase::Compute;
-    let figure = match amount.filter(|_| wasted) {
+    let figure = match amount.filter(|_| wasted && wide) {
         Some(amount) => format!(" {} {}", format_span(seconds), money(amount)),
         None => format!(" {}", format_span(seconds)),
     };
     let role = if wasted { phase_role(phase) } else { Role::Text };
+    let word = match phase {
+        Phase::Unobserved if !wide => look.text.state_unobserved_short(),
+        Phase::IoWait if !wide => look.text.state_io_short(),
+        phase => phase_word(phase, look.text),
+    };
     vec![
-        ("   ".to_owned(), look.style(Role::Muted)),
-        (phase_word(phase, look.text).into_owned(), look.style(Role::Muted)),
+        ("  ".to_owned(), look.style(Role::Muted)),
+        (word.into_owned(), look.style(Role::Muted)),
         (figure, look.style(role)),
     ]
 }

@@ -28,8 +28,9 @@ use ratatui::layout::Rect;
 struct Plan {
     meter: u16,
     ribbon: u16,
-    /// An empty line before the titles.
+    /// An empty line before the titles, and one before the charts.
     air: u16,
+    chart_air: u16,
     /// Titles and rows.
     table: u16,
     rule: u16,
@@ -51,10 +52,10 @@ fn plan(height: u16, devices: usize, has_meter: bool) -> Plan {
     let least_facts = if height >= 8 { 3 } else { u16::from(height >= 5) };
     let rule = take(u16::from(height >= 6), 2 + least_facts);
     let table = take(wanted, least_facts);
-    let facts = take(if height >= 24 { 4 } else { 3 }, 0);
+    let facts = take(if height >= 20 { 4 } else { 3 }, 0);
     let charts = if left >= 5 { left } else { 0 };
     left -= charts;
-    let (mut charts, mut ribbon, mut air) = (charts, 0, 0);
+    let (mut charts, mut ribbon, mut air, mut chart_air) = (charts, 0, 0, 0);
     // A tall screen gives lines to the ribbon and to air.
     if charts >= 7 && meter == 1 {
         ribbon = 1;
@@ -63,10 +64,14 @@ fn plan(height: u16, devices: usize, has_meter: bool) -> Plan {
     if charts >= 7 {
         air = 1;
         charts -= 1;
+    }
+    if charts >= 7 {
+        chart_air = 1;
+        charts -= 1;
     } else if charts == 0 && left > 0 {
         air = u16::from(left >= 1);
     }
-    Plan { meter, ribbon, air, table, rule, facts, charts }
+    Plan { meter, ribbon, air, chart_air, table, rule, facts, charts }
 }
 
 /// Draws the overview.
@@ -101,6 +106,7 @@ fn draw_body(app: &App, picture: &Snapshot, look: &Look, body: Rect, buf: &mut B
     }
     let Some(view) = app.selection() else { return };
     facts::draw(view, look, lines(plan.facts), buf);
+    let _ = lines(plan.chart_air);
     let charts_at = lines(plan.charts);
     charts::draw(app, picture, view, look, charts_at, buf);
 }
@@ -114,7 +120,7 @@ mod tests {
         for height in 0..120 {
             for devices in [0, 1, 8, 40, 64] {
                 let p = plan(height, devices, true);
-                let sum = p.meter + p.ribbon + p.air + p.table + p.rule + p.facts + p.charts;
+                let sum = p.meter + p.ribbon + p.air + p.chart_air + p.table + p.rule + p.facts + p.charts;
                 assert!(sum <= height, "{height} lines, {devices} devices: {p:?}");
             }
         }

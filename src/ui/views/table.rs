@@ -46,7 +46,7 @@ fn columns() -> [(Cell, Column); 16] {
     [
         (Cell::Mark, Column::left(1).priority(255)),
         (Cell::Index, Column::right(2).priority(250).lead(0)),
-        (Cell::Name, Column::left(8).up_to(26).priority(120).lead(2)),
+        (Cell::Name, Column::left(8).up_to(18).priority(120).lead(1)),
         (Cell::Power, Column::right(6).priority(240)),
         (Cell::Bar, Column::left(10).up_to(40).priority(110)),
         (Cell::Limit, Column::right(5).priority(40)),
@@ -54,12 +54,12 @@ fn columns() -> [(Cell, Column); 16] {
         (Cell::Head, Column::right(4).priority(200)),
         (Cell::Down, Column::right(6).priority(190)),
         (Cell::Up, Column::right(4).priority(130)),
-        (Cell::Link, Column::left(7).priority(90).lead(2)),
+        (Cell::Link, Column::left(7).priority(90).lead(1)),
         (Cell::Utilization, Column::right(4).priority(160)),
         (Cell::Work, Column::right(4).priority(210)),
         (Cell::Memory, Column::right(4).priority(140)),
-        (Cell::Phase, Column::left(10).priority(30).lead(2)),
-        (Cell::State, Column::left(9).priority(245).lead(2)),
+        (Cell::Phase, Column::left(10).priority(30)),
+        (Cell::State, Column::left(9).priority(245)),
     ]
 }
 
@@ -75,7 +75,7 @@ pub(super) fn short_name(name: &str) -> &str {
 pub(super) fn draw(app: &App, picture: &Snapshot, look: &Look, area: Rect, buf: &mut Buffer) -> u16 {
     let columns = columns();
     let plain: Vec<Column> = columns.iter().map(|(_, c)| *c).collect();
-    let slots = Columns::new(&plain).fit(area.width);
+    let slots = Columns::new(&plain).gap(1).fit(area.width);
     let titles = if area.height > 1 { 1 } else { 0 };
     if titles == 1 {
         for slot in &slots {

@@ -6,6 +6,7 @@ use crate::model::{
 };
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
+use crate::ui::look::wrap;
 use crate::ui::theme::Role;
 use crate::units::{Bytes, BytesPerSecond, Ratio, format_span};
 use std::borrow::Cow;
@@ -26,11 +27,23 @@ pub(super) struct Section {
     pub(super) rows: Vec<Row>,
 }
 
+/// Title and all that is known, over the whole width.
+pub(super) fn head(view: &DeviceView, look: &Look, width: u16) -> Vec<Row> {
+    let t = look.text;
+    let mut rows = vec![Row::Title(t.device_title(view.device.index, &*view.device.name).into_owned())];
+    for known in &view.known {
+        let sentence = words::known(&known.kind, t, look.signs());
+        let role = Look::role_of_level(known.level);
+        rows.extend(wrap(&sentence, width).into_iter().map(|line| Row::Text(line, role)));
+    }
+    rows.push(Row::Blank);
+    rows
+}
+
 /// All sections of a device.
 pub(super) fn of(picture: &Snapshot, view: &DeviceView, look: &Look) -> Vec<Section> {
     let page = Page { picture, view, look };
     vec![
-        page.known(),
         page.identity(),
         page.power(),
         page.heat(),
@@ -90,6 +103,13 @@ impl Page<'_> {
         self.value(label, value, |n| self.write(n, metric.unit()), Cow::Borrowed(""))
     }
 
+    /// A switch in words.
+    fn switch(&self, label: Cow<'static, str>, metric: Metric) -> Row {
+        let t = self.look.text;
+        let reading = self.view.readings.get(metric);
+        self.text(label, reading.map(|on| if on > 0.0 { t.state_on() } else { t.state_off() }.into_owned()))
+    }
+
     fn write(&self, number: f64, unit: Unit) -> String {
         let celsius = self.look.glyph(Glyph::Celsius);
         match unit {
@@ -114,20 +134,6 @@ impl Page<'_> {
         Row::Value { label: label.into_owned(), value, note, role }
     }
 
-    fn known(&self) -> Section {
-        let device = &self.view.device;
-        let rows = self
-            .view
-            .known
-            .iter()
-            .map(|known| {
-                let sentence = words::known(&known.kind, self.look.text, self.look.signs());
-                Row::Text(sentence.into_owned(), Look::role_of_level(known.level))
-            })
-            .collect();
-        self.section(self.look.text.device_title(device.index, &device.name), rows)
-    }
-
     fn identity(&self) -> Section {
         let t = self.look.text;
         let device = &self.view.device;
@@ -146,8 +152,8 @@ impl Page<'_> {
         for (name, value) in &device.details {
             rows.push(self.text(Cow::Owned(name.to_string()), Ok(value.to_string())));
         }
-        rows.push(self.metric(t.device_persistence(), Metric::Persistence));
-        rows.push(self.metric(t.device_mig(), Metric::MigEnabled));
+        rows.push(self.switch(t.device_persistence(), Metric::Persistence));
+        rows.push(self.switch(t.device_mig(), Metric::MigEnabled));
         self.section(t.device_section_identity(), rows)
     }
 
@@ -333,7 +339,10 @@ impl Page<'_> {
             self.figure(t.device_ecc(), Figure::EccUncorrected, whole, Cow::Borrowed("")),
             self.metric(t.device_remapped_rows(), Metric::RemapUncorrectable),
             self.metric(t.device_retired_pages(), Metric::RetiredPages),
-            self.metric(t.device_recovery_action(), Metric::RecoveryAction),
+            self.text(
+                t.device_recovery_action(),
+                self.view.readings.get(Metric::RecoveryAction).map(|action| words::recovery(action as u32, t).into_owned()),
+            ),
             self.text(t.device_last_xid(), xid),
         ];
         self.section(t.device_section_health(), rows)
@@ -375,7 +384,7 @@ impl Page<'_> {
                 let name = host.name.as_ref().map_or("?", |n| n);
                 let state = host.state.map_or(String::new(), |s| format!("  {s}"));
                 let user = host.user.as_ref().map_or(String::new(), |u| format!("  {u}"));
-                format!("{}{user}{state}", t.device_process(name, pid))
+                format!("{}{user}{state}", t.device_process(pid, name))
             }
             Some(_) => t.device_process_foreign(pid).into_owned(),
             None => format!("pid {pid}"),
