@@ -17,7 +17,12 @@ const APART: Duration = Duration::from_millis(200);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Takes the samples, writes the document, fails where there was no accelerator.
-pub(super) fn run(source: Source, format: Format, settings: &Settings, world: &mut World) -> Result<(), CliError> {
+pub(super) fn run(
+    source: Source,
+    format: Format,
+    settings: &Settings,
+    world: &mut World,
+) -> Result<(), CliError> {
     let snapshot = observe(source)?;
     match format {
         Format::Json => {
@@ -28,11 +33,18 @@ pub(super) fn run(source: Source, format: Format, settings: &Settings, world: &m
             let t = Catalogue::new(settings.screen.lang);
             let ascii = settings.screen.ascii;
             let words = CatalogueWords::new(t, ascii);
-            let options = TextOptions { ascii, ..TextOptions::default() };
+            let options = TextOptions {
+                ascii,
+                ..TextOptions::default()
+            };
             world.say(&snapshot_text(&snapshot, &words, &t, options))?;
         }
     }
-    if snapshot.devices.is_empty() { Err(CliError::NoAccelerator) } else { Ok(()) }
+    if snapshot.devices.is_empty() {
+        Err(CliError::NoAccelerator)
+    } else {
+        Ok(())
+    }
 }
 
 /// Folds ticks until every device has been read twice or is known to be silent.
@@ -63,11 +75,22 @@ fn observe(source: Source) -> Result<Snapshot, CliError> {
         }
     }
     handle.tell(Control::Stop);
-    session.snapshot().ok_or(CliError::NoSample { command: "once", seconds: PATIENCE.as_secs_f64() })
+    session.snapshot().ok_or(CliError::NoSample {
+        command: "once",
+        seconds: PATIENCE.as_secs_f64(),
+    })
 }
 
 /// Whether the probes have said what there is, and each device has been read or is known to be silent.
 pub(super) fn all_have_answered(snapshot: &Snapshot) -> bool {
-    let settled = !snapshot.probes.is_empty() && snapshot.probes.iter().all(|p| p.status != ProbeStatus::Starting);
-    settled && snapshot.devices.iter().all(|view| view.age_s.is_some() || view.silent.is_some())
+    let settled = !snapshot.probes.is_empty()
+        && snapshot
+            .probes
+            .iter()
+            .all(|p| p.status != ProbeStatus::Starting);
+    settled
+        && snapshot
+            .devices
+            .iter()
+            .all(|view| view.age_s.is_some() || view.silent.is_some())
 }

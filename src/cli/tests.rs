@@ -46,7 +46,10 @@ fn world(folder: Option<&Path>) -> (World, Pipe, Pipe) {
     let (stdout, stderr) = (Pipe::default(), Pipe::default());
     let world = World {
         env: Box::new(|name| (name == "TERM").then(|| "xterm".to_owned())),
-        folders: Folders { config: folder.map(Path::to_owned), state: None },
+        folders: Folders {
+            config: folder.map(Path::to_owned),
+            state: None,
+        },
         stdout: Box::new(stdout.clone()),
         stderr: Box::new(stderr.clone()),
         now: || jiff::Timestamp::UNIX_EPOCH,
@@ -173,12 +176,18 @@ fn what_is_not_built_says_so_in_one_line() {
         let words: Vec<_> = line.split_whitespace().collect();
         let (code, stdout, stderr) = answer(&words, None);
         assert_eq!((code, stdout.as_str()), (1, ""), "{line}");
-        assert!(stderr.starts_with(&format!("nameplate: {}: not in this version; ", words[0])), "{stderr}");
+        assert!(
+            stderr.starts_with(&format!("nameplate: {}: not in this version; ", words[0])),
+            "{stderr}"
+        );
         assert_eq!(stderr.lines().count(), 1, "{stderr}");
     }
     let (code, stdout, _) = answer(&["platforms", "check", "--format", "json"], None);
     let document: serde_json::Value = serde_json::from_str(&stdout).unwrap();
-    assert_eq!((code, &document["chosen"], &document["asked_network"]), (0, &serde_json::Value::Null, &false.into()));
+    assert_eq!(
+        (code, &document["chosen"], &document["asked_network"]),
+        (0, &serde_json::Value::Null, &false.into())
+    );
 }
 
 #[test]
@@ -204,7 +213,13 @@ fn a_broken_configuration_is_named_and_stops_the_start() {
     let place = path.display();
     let first = format!("nameplate: {place}:3: unknown key them in [screen]; did you mean theme?");
     let (code, _, stderr) = answer(&["themes"], Some(folder.path()));
-    assert_eq!((code, stderr), (1, format!("{first} (and 1 more; run `nameplate config check`)\n")));
+    assert_eq!(
+        (code, stderr),
+        (
+            1,
+            format!("{first} (and 1 more; run `nameplate config check`)\n")
+        )
+    );
     let (code, stdout, stderr) = answer(&["config", "check"], Some(folder.path()));
     assert_eq!((code, stdout.as_str()), (1, ""));
     let second = format!("{place}:4: interval in [screen]: \"9h\" is not between 0.1s and 60s");
@@ -220,8 +235,17 @@ fn a_broken_configuration_is_named_and_stops_the_start() {
 fn a_closed_pipe_ends_quietly() {
     for line in ["--help", "config", "man", "platforms --format json"] {
         let (mut world, _, stderr) = world(None);
-        world.stdout = Box::new(Pipe { closed_after: Some(0), ..Pipe::default() });
-        let code = run(["nameplate"].into_iter().chain(line.split_whitespace()).map(OsString::from), &mut world);
+        world.stdout = Box::new(Pipe {
+            closed_after: Some(0),
+            ..Pipe::default()
+        });
+        let code = run(
+            ["nameplate"]
+                .into_iter()
+                .chain(line.split_whitespace())
+                .map(OsString::from),
+            &mut world,
+        );
         assert_eq!((code, stderr.text().as_str()), (0, ""), "{line}");
     }
 }
@@ -271,24 +295,42 @@ fn one_device() -> Vec<Tick> {
         let mut readings = Readings::default();
         readings.set(Metric::PowerUsage, Ok(watts));
         readings.set(Metric::PowerAverage, Ok(watts));
-        Sample { device: device.id.clone(), at: MonoTime(seq * 1_000_000_000), readings }
+        Sample {
+            device: device.id.clone(),
+            at: MonoTime(seq * 1_000_000_000),
+            readings,
+        }
     };
     vec![
         tick(1, vec![report(ProbeStatus::Starting)], Vec::new()),
-        tick(2, vec![report(ProbeStatus::Ok), Change::Device(device.clone())], vec![sample(2, 300.0)]),
+        tick(
+            2,
+            vec![report(ProbeStatus::Ok), Change::Device(device.clone())],
+            vec![sample(2, 300.0)],
+        ),
         tick(3, Vec::new(), vec![sample(3, 400.0)]),
         tick(4, Vec::new(), vec![sample(4, 500.0)]),
     ]
 }
 
 fn source(ticks: Vec<Tick>) -> Source {
-    Source { feed: Box::new(Script(ticks)), kind: SourceKind::Live }
+    Source {
+        feed: Box::new(Script(ticks)),
+        kind: SourceKind::Live,
+        config: settings().config,
+        speed: 1.0,
+    }
 }
 
 fn settings() -> Settings {
     let cli = Cli::try_parse_from(["nameplate", "--price", "2.99"]).unwrap();
     let env = |name: &str| (name == "TERM").then(|| "xterm".to_owned());
-    Settings::merge(&cli.shared, FileSettings::default(), &Folders::default(), env)
+    Settings::merge(
+        &cli.shared,
+        FileSettings::default(),
+        &Folders::default(),
+        env,
+    )
 }
 
 #[test]
@@ -305,8 +347,14 @@ fn once_takes_two_samples_and_writes_one_document() {
 
 #[test]
 fn once_without_an_accelerator_fails_and_still_writes() {
-    for (format, part) in [(Format::Json, "\"no_library\""), (Format::Text, "No accelerator was found")] {
-        let ticks = vec![tick(1, vec![report(ProbeStatus::NoLibrary)], Vec::new()), tick(2, Vec::new(), Vec::new())];
+    for (format, part) in [
+        (Format::Json, "\"no_library\""),
+        (Format::Text, "No accelerator was found"),
+    ] {
+        let ticks = vec![
+            tick(1, vec![report(ProbeStatus::NoLibrary)], Vec::new()),
+            tick(2, Vec::new(), Vec::new()),
+        ];
         let (mut world, stdout, _) = world(None);
         let error = once::run(source(ticks), format, &settings(), &mut world).unwrap_err();
         assert_eq!(error.exit_code(), 1);
@@ -318,7 +366,9 @@ fn once_without_an_accelerator_fails_and_still_writes() {
 }
 
 fn stream_args(line: &str) -> Stream {
-    let arguments = ["nameplate", "stream"].into_iter().chain(line.split_whitespace());
+    let arguments = ["nameplate", "stream"]
+        .into_iter()
+        .chain(line.split_whitespace());
     match Cli::try_parse_from(arguments).unwrap().command {
         Some(Command::Stream(args)) => args,
         _ => unreachable!(),
@@ -329,11 +379,15 @@ fn stream_args(line: &str) -> Stream {
 fn a_stream_begins_with_the_first_answer_and_counts_lines() {
     for (line, seqs) in [("", vec![2, 3, 4]), ("--count 2", vec![2, 3])] {
         let (mut world, stdout, _) = world(None);
-        stream::run(source(one_device()), &stream_args(line), &settings(), &mut world).unwrap();
+        stream::run(source(one_device()), &stream_args(line), &mut world).unwrap();
         let written: Vec<i64> = stdout
             .text()
             .lines()
-            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["seq"].as_i64().unwrap())
+            .map(|line| {
+                serde_json::from_str::<serde_json::Value>(line).unwrap()["seq"]
+                    .as_i64()
+                    .unwrap()
+            })
             .collect();
         assert_eq!(written, seqs, "{line}");
     }
@@ -342,7 +396,10 @@ fn a_stream_begins_with_the_first_answer_and_counts_lines() {
 #[test]
 fn a_stream_ends_when_its_reader_goes() {
     let (mut world, _, _) = world(None);
-    world.stdout = Box::new(Pipe { closed_after: Some(10), ..Pipe::default() });
-    let error = stream::run(source(one_device()), &stream_args(""), &settings(), &mut world).unwrap_err();
+    world.stdout = Box::new(Pipe {
+        closed_after: Some(10),
+        ..Pipe::default()
+    });
+    let error = stream::run(source(one_device()), &stream_args(""), &mut world).unwrap_err();
     assert!(matches!(error, CliError::ClosedPipe), "{error}");
 }

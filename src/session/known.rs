@@ -108,7 +108,7 @@ pub(crate) fn known(
     facts.link(&mut say);
     facts.power(&mut say);
     facts.work(phase, span_s, &mut say);
-    known.sort_by(|a, b| b.level.cmp(&a.level));
+    known.sort_by_key(|k| std::cmp::Reverse(k.level));
     if known.is_empty() {
         known.push(Known {
             level: Level::Info,

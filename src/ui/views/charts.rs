@@ -47,7 +47,7 @@ pub(super) fn draw(app: &App, picture: &Snapshot, view: &DeviceView, look: &Look
     if area.height < LEAST_HEIGHT || area.width < 30 {
         return;
     }
-    let rows = if area.height >= 2 * LEAST_HEIGHT + 1 { 2 } else { 1 };
+    let rows = if area.height > 2 * LEAST_HEIGHT { 2 } else { 1 };
     let columns: u16 = if area.width >= 160 && rows == 1 {
         4
     } else if area.width >= 64 {
