@@ -42,63 +42,74 @@ struct Case {
     no_counters: bool,
     /// No value changes.
     frozen: bool,
+    /// Every call waits for the one before, and a process list takes 4.5 ms, as one public report has it.
+    one_lock: bool,
 }
 
+const FAST: Case = Case {
+    name: "8 devices",
+    devices: 8,
+    pcie_ms: 0,
+    no_counters: false,
+    frozen: false,
+    one_lock: false,
+};
+
 const CASES: &[Case] = &[
-    Case {
-        name: "8 devices",
-        devices: 8,
-        pcie_ms: 0,
-        no_counters: false,
-        frozen: false,
-    },
+    FAST,
     Case {
         name: "8, 20 ms",
-        devices: 8,
         pcie_ms: 20,
-        no_counters: false,
-        frozen: false,
+        ..FAST
     },
     Case {
         name: "64 devices",
         devices: 64,
-        pcie_ms: 0,
-        no_counters: false,
-        frozen: false,
+        ..FAST
     },
     Case {
         name: "64, 20 ms",
         devices: 64,
         pcie_ms: 20,
-        no_counters: false,
-        frozen: false,
+        ..FAST
     },
     Case {
         name: "64, 20 ms, no counters",
         devices: 64,
         pcie_ms: 20,
         no_counters: true,
-        frozen: false,
+        ..FAST
+    },
+    Case {
+        name: "8, one lock, slow lists",
+        pcie_ms: 20,
+        one_lock: true,
+        ..FAST
     },
     Case {
         name: "8, nothing changes",
-        devices: 8,
-        pcie_ms: 0,
-        no_counters: false,
         frozen: true,
+        ..FAST
     },
 ];
 
 impl Case {
     /// The scenario, laid over eight healthy devices.
     fn scenario(&self) -> String {
-        let mut toml = format!("[[device]]\ncount = {}\n", self.devices);
+        let mut toml = if self.one_lock {
+            "global_lock = true\n".to_owned()
+        } else {
+            String::new()
+        };
+        toml += &format!("[[device]]\ncount = {}\n", self.devices);
         if self.frozen {
             toml += "power_usage = 372000\ntemperature = 61\nclock_graphics = 1395\nclock_sm = 1395\nutil_gpu = 98\n\
                      util_memory = 63\npcie_tx = 0\npcie_rx = 0\n";
         }
+        let list_us = if self.one_lock { 4500 } else { 0 };
         toml += &format!(
-            "[device.latency_us]\npcie_throughput = {}\ncompute_processes = 0\n",
+            "[device.latency_us]\npcie_throughput = {}\ncompute_processes = {list_us}\ngraphics_processes = {list_us}\n\
+             mps_processes = {list_us}\n",
             self.pcie_ms * 1000
         );
         if self.no_counters {
@@ -302,8 +313,16 @@ fn build_fake() {
 fn command<S: AsRef<str>>(program: &str, arguments: &[S], home: &Path) -> CommandBuilder {
     let mut command = CommandBuilder::new(program);
     command.args(arguments.iter().map(AsRef::as_ref));
+    let settings = [
+        "NAMEPLATE_",
+        "XDG_",
+        "LC_",
+        "CLICOLOR",
+        "NO_COLOR",
+        "FORCE_COLOR",
+    ];
     for (name, _) in
-        std::env::vars().filter(|(n, _)| n.starts_with("NAMEPLATE_") || n.starts_with("XDG_"))
+        std::env::vars().filter(|(name, _)| settings.iter().any(|s| name.starts_with(s)))
     {
         command.env_remove(name);
     }
