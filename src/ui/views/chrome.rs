@@ -229,7 +229,7 @@ pub(super) fn key_name(key: Key, look: &Look) -> String {
         Key::End => t.chrome_name_end().into_owned(),
         Key::Enter => look.glyph(Glyph::KeyEnter).to_owned(),
         Key::Escape => t.chrome_name_escape().into_owned(),
-        Key::Backspace => "backspace".to_owned(),
+        Key::Backspace => t.chrome_name_backspace().into_owned(),
     }
 }
 
