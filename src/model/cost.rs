@@ -1,7 +1,7 @@
 //! Seconds and money of the rental.
 
 use super::config::{Granularity, PriceScope, PriceSource};
-use crate::units::Currency;
+use crate::units::{Currency, Money};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
@@ -118,6 +118,15 @@ impl BillingStartSource {
     pub const fn is_estimate(self) -> bool {
         matches!(self, Self::Container | Self::Boot | Self::FirstSample)
     }
+}
+
+/// What a device's time costs: its board's equal share of the price.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Charge {
+    /// Per hour.
+    pub per_hour: Money,
+    /// For the seconds that it stands beside.
+    pub amount: Money,
 }
 
 /// Begin of billing.

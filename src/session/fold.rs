@@ -2,7 +2,7 @@
 
 use super::derive::{self, Moment};
 use super::device::DeviceState;
-use super::known::{is_doubtful, link_in_use, xid_replaces};
+use super::known::{is_doubtful, is_held_below_limit, link_in_use, xid_replaces};
 use super::{EVENTS_KEPT, Instant, Series, Session, bounded, happen};
 use crate::ledger::{BoardStep, DeviceStep, Step};
 use crate::model::{
@@ -263,11 +263,13 @@ impl Session {
             state.phase = self.ledger.phase(&state.device.id);
             shown(state, tick, moment);
             state.doubtful_since =
-                is_doubtful(&derived.figures).then(|| state.doubtful_since.unwrap_or(moment.now));
+                is_doubtful(&derived).then(|| state.doubtful_since.unwrap_or(moment.now));
+            state.held_since = is_held_below_limit(state, &derived.figures, moment)
+                .then(|| state.held_since.unwrap_or(moment.now));
             if state.polled {
-                polls(state, &derived);
+                polls(state, &derived, moment);
                 happen::throttling(state, tick.at, events);
-                happen::link(state, &derived.figures, tick.at, events);
+                happen::link(state, &derived.figures, moment, tick.at, events);
             }
             match self.series.get_mut(&state.device.id) {
                 Some(series) => series.push(moment.now, point),
@@ -304,9 +306,10 @@ fn shown(state: &mut DeviceState, tick: &Tick, moment: Moment) {
 }
 
 /// Counts polls in which the link was in use, and those of them below its best generation.
-fn polls(state: &mut DeviceState, derived: &derive::Derived) {
+fn polls(state: &mut DeviceState, derived: &derive::Derived, moment: Moment) {
     let get = |figure| derived.figures.get(figure).ok();
-    let generation = get(Figure::PcieGeneration).filter(|_| link_in_use(&derived.figures));
+    let generation =
+        get(Figure::PcieGeneration).filter(|_| link_in_use(state, &derived.figures, moment));
     state.steady = match generation {
         Some(now) if now as u8 == state.steady.0 => {
             (state.steady.0, state.steady.1.saturating_add(1))

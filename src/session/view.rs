@@ -4,9 +4,9 @@ use super::derive::{Derived, Moment};
 use super::device::{DeviceState, REASON_COUNTERS};
 use super::{Session, known, throttle};
 use crate::model::{
-    Absent, BoardView, Confidence, DeviceKind, DeviceView, Energy, Evidence, EvidenceKind, Figure,
-    HostSample, Metric, PathView, ProcessView, Reading, Snapshot, StateWord, Value, Verdict,
-    VerdictState,
+    Absent, BoardView, Charge, Confidence, DeviceKind, DeviceView, Energy, Evidence, EvidenceKind,
+    Figure, HostSample, Metric, PathView, ProcessView, Reading, Snapshot, StateWord, Value,
+    Verdict, VerdictState,
 };
 use crate::units::MonoTime;
 
@@ -53,14 +53,15 @@ impl Session {
     ) -> DeviceView {
         let moment = self.moment();
         let phase_seconds = self.ledger.device_seconds(&state.device.id, at);
-        let known = known::known(
+        let known = known::known(&known::Facts {
             state,
-            &derived.figures,
-            state.phase,
+            figures: &derived.figures,
             at,
             moment,
-            phase_seconds.total(),
-        );
+            phase_seconds: &phase_seconds,
+            usual_width: self.entry(state).and_then(|entry| entry.usual_width),
+            charge: &|seconds| self.charge(state, seconds),
+        });
         let held = state.memory_held().is_some_and(|bytes| bytes > 0.0);
         let reasons = state.held.value(
             Metric::Reasons,
@@ -127,6 +128,17 @@ impl Session {
             figures: derived.figures.clone(),
             known,
         }
+    }
+
+    /// What seconds of a device cost: where it is alone on its board, since the board is what is rented.
+    fn charge(&self, state: &DeviceState, seconds: f64) -> Option<Charge> {
+        let alone = state.device.kind == DeviceKind::Device
+            && !self.start.devices.iter().any(|other| {
+                other.device.kind == DeviceKind::Device
+                    && other.device.board == state.device.board
+                    && other.device.id != state.device.id
+            });
+        self.ledger.charge(seconds).filter(|_| alone)
     }
 
     fn process_views(&self, state: &DeviceState, moment: Moment) -> Reading<Vec<ProcessView>> {
