@@ -187,4 +187,6 @@ pub struct Energy {
     pub kwh: f64,
     /// `gpu`, `board` or `module`: the widest scope that a counter covers.
     pub scope: &'static str,
+    /// A device without a counter is in it, by its draw over time: sensors see a quarter of the time only.
+    pub estimated: bool,
 }

@@ -4,7 +4,7 @@ use super::derive::{Derived, Moment};
 use super::device::DeviceState;
 use crate::model::{
     Absent, Charge, DeviceKind, Figure, Figures, Known, KnownKind, Level, Metric, Phase,
-    PhaseSeconds, StateWord,
+    PhaseSeconds, PlateEntry, StateWord,
 };
 use jiff::Timestamp;
 
@@ -75,6 +75,31 @@ pub(crate) fn xid_replaces(before: Option<(u32, Timestamp)>, new: (u32, Timestam
     })
 }
 
+/// The row of the table whose link a device can be held against: not a slice, a guest's share, a superchip (its link
+/// to the host is C2C), nor a row that nobody vouches for.
+pub(crate) fn link_plate<'a>(
+    state: &DeviceState,
+    entry: Option<&'a PlateEntry>,
+) -> Option<&'a PlateEntry> {
+    let device = &state.device;
+    let comparable = device.kind == DeviceKind::Device && !device.c2c && !device.virtual_share;
+    entry.filter(|entry| comparable && &*entry.confidence != "low")
+}
+
+/// The better of what the driver says is possible and what the plate says: the driver's maximum is that of device and
+/// slot together, so a poor slot hides in it.
+fn most(driver: Option<f64>, plate: Option<u8>) -> Option<u8> {
+    driver.map(|most| most as u8).max(plate)
+}
+
+/// The best generation of a device.
+pub(crate) fn best_generation(figures: &Figures, plate: Option<&PlateEntry>) -> Option<u8> {
+    most(
+        figures.get(Figure::PcieGenerationMax).ok(),
+        plate.and_then(|plate| plate.pcie_generation),
+    )
+}
+
 /// Polls in a row that a generation must be seen in use before it is judged.
 pub(crate) fn slow_polls(moment: Moment) -> u8 {
     (SLOW_S / moment.interval_s.max(0.1) + 1.0)
@@ -142,8 +167,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) at: Timestamp,
     pub(crate) moment: Moment,
     pub(crate) phase_seconds: &'a PhaseSeconds,
-    /// A width below the full one that is usual for this model.
-    pub(crate) usual_width: Option<u8>,
+    /// The device's row of the table, where it may be held against it (see [`link_plate`]).
+    pub(crate) plate: Option<&'a PlateEntry>,
     /// What seconds of this device cost.
     pub(crate) charge: &'a dyn Fn(f64) -> Option<Charge>,
 }
@@ -284,7 +309,11 @@ impl Facts<'_> {
     /// superchip is by design.
     fn narrow(&self) -> Option<KnownKind> {
         let whole = |figure| self.figure(figure).map(|v| v as u8);
-        let (width, width_max) = (whole(Figure::PcieWidth)?, whole(Figure::PcieWidthMax)?);
+        let width = whole(Figure::PcieWidth)?;
+        let width_max = most(
+            self.figure(Figure::PcieWidthMax),
+            self.plate.and_then(|plate| plate.pcie_width),
+        )?;
         let device = &self.state.device;
         if width >= width_max || device.c2c || device.kind != DeviceKind::Device {
             return None;
@@ -299,7 +328,7 @@ impl Facts<'_> {
             width_max,
             bridge,
             usable: self.figure(Figure::PcieUsable),
-            usual: self.usual_width == Some(width),
+            usual: self.plate.and_then(|plate| plate.usual_width) == Some(width),
         })
     }
 
@@ -318,7 +347,7 @@ impl Facts<'_> {
         }
         let (generation, generation_max) = (
             whole(Figure::PcieGeneration),
-            whole(Figure::PcieGenerationMax),
+            best_generation(self.figures, self.plate),
         );
         if let (Some(generation), Some(generation_max)) = (generation, generation_max)
             && generation < generation_max

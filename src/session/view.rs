@@ -59,7 +59,7 @@ impl Session {
             at,
             moment,
             phase_seconds: &phase_seconds,
-            usual_width: self.entry(state).and_then(|entry| entry.usual_width),
+            plate: known::link_plate(state, self.entry(state)),
             charge: &|seconds| self.charge(state, seconds),
         });
         let held = state.memory_held().is_some_and(|bytes| bytes > 0.0);
@@ -161,13 +161,14 @@ impl Session {
                 .filter(|d| d.device.kind == DeviceKind::Device)
         };
         let mut joules = 0.0;
-        let mut any = false;
+        let (mut any, mut estimated) = (false, false);
         for state in whole() {
             let sum = state
                 .energy
                 .sum()
                 .or((state.energy_by_power_j > 0.0).then_some(state.energy_by_power_j));
             any |= sum.is_some();
+            estimated |= state.energy.sum().is_none() && sum.is_some();
             joules += sum.unwrap_or(0.0);
         }
         // A superchip's counter covers its whole module.
@@ -175,6 +176,7 @@ impl Session {
         any.then_some(Energy {
             kwh: joules / 3.6e6,
             scope: if module { "module" } else { "gpu" },
+            estimated,
         })
     }
 }

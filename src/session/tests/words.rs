@@ -483,7 +483,7 @@ fn a_superchips_single_lane_is_by_design() {
         (M::PcieWidthBefore, 1.0),
         (M::PcieWidthMax, 1.0),
     ]);
-    assert_eq!(said(card(0), 5, &list).word, StateWord::Working);
+    assert_eq!(said(named("Unplated"), 5, &list).word, StateWord::Working);
 }
 
 #[test]

@@ -158,6 +158,62 @@ fn look_alikes_are_no_alarm() {
 }
 
 #[test]
+fn a_poor_slot_is_held_against_the_plate() {
+    let slow = [
+        &limits(400.0)[..],
+        &link([3.0, 3.0], [8.0, 8.0]),
+        &[(M::Utilization, 0.9), (M::PowerUsage, 300.0)],
+    ]
+    .concat();
+    let view = real("NVIDIA A100-SXM4-80GB", 6, &slow);
+    assert!(
+        matches!(
+            view.known[..],
+            [
+                Known {
+                    kind: KnownKind::Narrow {
+                        width: 8,
+                        width_max: 16,
+                        usual: false,
+                        ..
+                    },
+                    ..
+                },
+                Known {
+                    kind: KnownKind::Slow {
+                        generation: 3,
+                        generation_max: 4,
+                        ..
+                    },
+                    ..
+                },
+            ]
+        ),
+        "{:?}",
+        view.known
+    );
+    let gh200 = Device {
+        c2c: true,
+        ..named("NVIDIA GH200 480GB")
+    };
+    let list = [
+        &limits(900.0)[..],
+        &link([4.0, 5.0], [1.0, 1.0]),
+        &[(M::Utilization, 0.9), (M::PowerUsage, 600.0)],
+    ]
+    .concat();
+    let view = priced([gh200.clone()], &gh200, 6, &list).devices.remove(0);
+    assert!(
+        !view
+            .known
+            .iter()
+            .any(|k| matches!(k.kind, KnownKind::Narrow { .. })),
+        "{:?}",
+        view.known
+    );
+}
+
+#[test]
 fn idle_devices_are_idle_whatever_their_link() {
     for (name, watts, generation, width) in [
         ("NVIDIA GeForce RTX 3090", 350.0, [1.0, 4.0], [16.0, 16.0]),

@@ -44,6 +44,7 @@ catalogue! { device:
     device_headroom_source_threshold();
     device_headroom_source_table();
     device_time_to_throttle();
+    device_time_band();
     device_clock_sm();
     device_clock_memory();
     device_clock_application();

@@ -202,7 +202,7 @@ impl Page<'_> {
                 t.device_time_to_throttle(),
                 Figure::TimeToThrottle,
                 format_span,
-                Cow::Borrowed(""),
+                t.device_time_band(),
             ),
             self.metric(t.device_fan(), Metric::Fan),
         ];
