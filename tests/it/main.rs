@@ -5,5 +5,10 @@
 
 mod fake_nvml;
 mod fake_nvml_process;
+mod hardy;
+mod pty;
+mod refresh;
+mod screens;
+mod stage;
 #[path = "../support/mod.rs"]
 mod support;
