@@ -9,6 +9,7 @@ use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{Read, Write};
+use std::num::NonZero;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -18,6 +19,10 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_nameplate");
 
 fn size(columns: u16, rows: u16) -> PtySize {
     PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }
+}
+
+fn cells(count: u16) -> NonZero<u16> {
+    NonZero::new(count).unwrap()
 }
 
 /// A program in a terminal.
@@ -68,7 +73,7 @@ impl Terminal {
             master: Some(pair.master),
             keys: Some(keys),
             output,
-            emulator: vt100::Parser::new(size.rows, size.cols, 0),
+            emulator: vt100::Parser::new(cells(size.rows), cells(size.cols), 0),
             child,
             modes,
             _home: home,
@@ -96,7 +101,7 @@ impl Terminal {
     }
 
     fn resize(&mut self, size: PtySize) {
-        self.emulator.screen_mut().set_size(size.rows, size.cols);
+        self.emulator.screen_mut().set_size(cells(size.rows), cells(size.cols));
         self.master.as_ref().unwrap().resize(size).unwrap();
     }
 

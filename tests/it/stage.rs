@@ -31,7 +31,7 @@ pub(crate) fn look() -> Look {
 }
 
 pub(crate) fn looking(theme: &str, charset: Charset, lang: Lang) -> Look {
-    let depth = if charset.is_ascii() { Depth::None } else { Depth::TrueColor };
+    let depth = if charset.is_ascii() { Depth::None } else { Depth::Truecolor };
     Look {
         theme: Theme::load(theme, None, depth).unwrap(),
         charset,
