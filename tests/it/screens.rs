@@ -180,8 +180,9 @@ fn ascii_without_colour() {
 
 fn plain(stage: &mut Stage, width: u16, height: u16) {
     let buffer = stage.draw(width, height);
+    let text = lines(&buffer);
     for (place, cell) in buffer.content.iter().enumerate() {
-        let line = &lines(&buffer)[place / usize::from(width)];
+        let line = &text[place / usize::from(width)];
         assert!(cell.symbol().is_ascii(), "{:?} in {line}", cell.symbol());
         assert_eq!((cell.fg, cell.bg), (Color::Reset, Color::Reset), "{line}");
     }

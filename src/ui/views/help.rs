@@ -5,22 +5,25 @@ use crate::app::keymap::{BINDINGS, Group, describe};
 use crate::app::App;
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
-use crate::ui::look::{row, write_line};
+use crate::ui::look::{row, wrap, write_line};
 use crate::ui::theme::Role;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::borrow::Cow;
 
+/// Columns of the keys.
+const KEYS: u16 = 16;
+
 /// Draws the help page.
 pub(super) fn draw(app: &mut App, look: &Look, area: Rect, buf: &mut Buffer) {
     let body = chrome::frame(app, look, area, buf).area;
-    let lines = lines(look);
+    let lines = lines(look, body.width.saturating_sub(KEYS + 3));
     let most = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_sub(body.height);
     app.clamp_scroll(most);
     for (n, (key, text)) in lines.iter().skip(usize::from(app.scroll())).take(usize::from(body.height)).enumerate() {
         let line = row(body, u16::try_from(n).unwrap_or(u16::MAX));
         let (key_role, text_role) = if key.is_empty() { (Role::Strong, Role::Strong) } else { (Role::Accent, Role::Text) };
-        let key = format!("  {key:<16}");
+        let key = format!("  {key:<width$}", width = usize::from(KEYS));
         if text_role == Role::Strong {
             write_line(buf, line, &[(" ", look.style(Role::Text)), (text, look.style(Role::Strong))]);
         } else {
@@ -30,7 +33,7 @@ pub(super) fn draw(app: &mut App, look: &Look, area: Rect, buf: &mut Buffer) {
 }
 
 /// Rows of (key, sentence); a title has no key.
-fn lines(look: &Look) -> Vec<(String, Cow<'static, str>)> {
+fn lines(look: &Look, width: u16) -> Vec<(String, Cow<'static, str>)> {
     let t = look.text;
     let mut lines = Vec::new();
     for (group, title) in [
@@ -56,7 +59,10 @@ fn lines(look: &Look) -> Vec<(String, Cow<'static, str>)> {
         t.help_word_unobserved(),
         t.help_word_absent(look.glyph(Glyph::Absent)),
     ] {
-        lines.push((look.glyph(Glyph::Dot).to_owned(), sentence));
+        for (n, text) in wrap(&sentence, width).into_iter().enumerate() {
+            let dot = if n == 0 { look.glyph(Glyph::Dot) } else { " " };
+            lines.push((dot.to_owned(), Cow::Owned(text)));
+        }
     }
     lines
 }

@@ -9,6 +9,7 @@
 use super::meter::{phase_role, phase_word};
 use crate::app::{App, words};
 use crate::model::{DeviceKind, DeviceView, Figure, KnownKind, Level, Snapshot, StateWord, Value};
+use crate::text::clean_width;
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
 use crate::ui::look::row;
@@ -80,7 +81,9 @@ pub(super) fn draw(app: &App, picture: &Snapshot, look: &Look, area: Rect, buf: 
     if titles == 1 {
         for slot in &slots {
             if let Some((cell, _)) = columns.get(slot.index) {
-                slot.draw(buf, row(area, 0), &title(*cell, &slots, look), look.style(Role::Muted));
+                let title = title(*cell, look);
+                let title = clean_width(&title, usize::from(slot.width), look.charset.is_ascii());
+                slot.draw(buf, row(area, 0), &title, look.style(Role::Muted));
             }
         }
     }
@@ -128,9 +131,8 @@ fn more(above: usize, below: usize, look: &Look, area: Rect, titles: u16, buf: &
     );
 }
 
-fn title(cell: Cell, slots: &[Slot], look: &Look) -> Cow<'static, str> {
+fn title(cell: Cell, look: &Look) -> Cow<'static, str> {
     let t = look.text;
-    let has = |wanted: Cell| slots.iter().any(|s| columns().get(s.index).is_some_and(|(c, _)| *c == wanted));
     match cell {
         Cell::Mark | Cell::Index => Cow::Borrowed(""),
         Cell::Name => t.overview_device(),
@@ -139,9 +141,10 @@ fn title(cell: Cell, slots: &[Slot], look: &Look) -> Cow<'static, str> {
         Cell::Limit => t.overview_limit(),
         Cell::Plate => t.overview_plate(),
         Cell::Head => t.overview_head(),
+        // The twin of the arrow is wider: with it the column's own title has no room.
+        Cell::Down if look.charset.is_ascii() => Cow::Borrowed(look.glyph(Glyph::ArrowDown)),
         Cell::Down => t.overview_pcie(look.glyph(Glyph::ArrowDown)),
-        Cell::Up if has(Cell::Down) => Cow::Borrowed(look.glyph(Glyph::ArrowUp)),
-        Cell::Up => t.overview_pcie(look.glyph(Glyph::ArrowUp)),
+        Cell::Up => Cow::Borrowed(look.glyph(Glyph::ArrowUp)),
         Cell::Link => t.overview_link(),
         Cell::Utilization => t.overview_util(),
         Cell::Work => t.overview_work(),
@@ -229,7 +232,7 @@ fn name(view: &DeviceView, width: u16, look: &Look) -> String {
         DeviceKind::Device => short.to_owned(),
         DeviceKind::Instance => format!("{} {short}", look.glyph(Glyph::Branch)),
     };
-    crate::text::clean_width(&text, usize::from(width), look.charset.is_ascii()).into_owned()
+    clean_width(&text, usize::from(width), look.charset.is_ascii()).into_owned()
 }
 
 fn draw_bar(view: &DeviceView, look: &Look, area: Rect, buf: &mut Buffer) {

@@ -384,10 +384,10 @@ impl Page<'_> {
                 let name = host.name.as_ref().map_or("?", |n| n);
                 let state = host.state.map_or(String::new(), |s| format!("  {s}"));
                 let user = host.user.as_ref().map_or(String::new(), |u| format!("  {u}"));
-                format!("{}{user}{state}", t.device_process(name, pid))
+                format!("{}{user}{state}", t.device_process(pid, name))
             }
             Some(_) => t.device_process_foreign(pid).into_owned(),
-            None => format!("pid {pid}"),
+            None => t.device_process(pid, self.look.glyph(Glyph::Absent)).into_owned(),
         };
         Row::Text(format!("{name}{memory}{share}"), Role::Text)
     }
