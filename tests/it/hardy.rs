@@ -161,7 +161,7 @@ fn an_absent_value_is_never_zero() {
         let mut device = stage.draw(60, 300);
         device.set_string(0, 0, " ".repeat(60), ratatui::style::Style::default());
         let text = lines(&device);
-        insta::assert_snapshot!(format!("absent_device_{name}"), stage.text(60, 90));
+        insta::assert_snapshot!(format!("absent_device_{name}"), stage.text(60, 110));
         // Phases are seconds that we watched ourselves: those are numbers.
         let phases = stage.look.text.overview_phase().into_owned();
         let title = text.iter().position(|l| l.trim() == phases).unwrap();

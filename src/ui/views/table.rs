@@ -20,6 +20,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::widgets::Widget as _;
 use std::borrow::Cow;
+use unicode_width::UnicodeWidthStr as _;
 
 /// Columns in the order they stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,8 +79,16 @@ pub(super) fn draw(app: &App, picture: &Snapshot, look: &Look, area: Rect, buf: 
     let plain: Vec<Column> = columns.iter().map(|(_, c)| *c).collect();
     let slots = Columns::new(&plain).gap(1).fit(area.width);
     let titles = if area.height > 1 { 1 } else { 0 };
+    let room = usize::from(area.height - titles);
+    let selected = app.selected_index().unwrap_or(0);
+    let first = first_row(selected, picture.devices.len(), room);
+    let shown = picture.devices.len().saturating_sub(first).min(room);
+    let outside = more(first, picture.devices.len() - first - shown, look);
     if titles == 1 {
-        for slot in &slots {
+        // The count of rows outside stands at the right end, in place of the titles there.
+        let taken = area.right().saturating_sub(u16::try_from(outside.width()).unwrap_or(0));
+        crate::ui::look::write_right(buf, row(area, 0), area.x, &[(&outside, look.style(Role::Accent))]);
+        for slot in slots.iter().filter(|slot| outside.is_empty() || slot.area(area).right() <= taken) {
             if let Some((cell, _)) = columns.get(slot.index) {
                 let title = title(*cell, look);
                 let title = clean_width(&title, usize::from(slot.width), look.charset.is_ascii());
@@ -87,9 +96,6 @@ pub(super) fn draw(app: &App, picture: &Snapshot, look: &Look, area: Rect, buf: 
             }
         }
     }
-    let room = usize::from(area.height - titles);
-    let selected = app.selected_index().unwrap_or(0);
-    let first = first_row(selected, picture.devices.len(), room);
     for (line, (place, view)) in picture.devices.iter().enumerate().skip(first).take(room).enumerate() {
         let line = row(area, titles + u16::try_from(line).unwrap_or(u16::MAX));
         let is_selected = app.selected_index() == Some(place);
@@ -102,8 +108,6 @@ pub(super) fn draw(app: &App, picture: &Snapshot, look: &Look, area: Rect, buf: 
             }
         }
     }
-    let shown = picture.devices.len().saturating_sub(first).min(room);
-    more(first, picture.devices.len() - first - shown, look, area, titles, buf);
     titles + u16::try_from(shown).unwrap_or(u16::MAX)
 }
 
@@ -115,20 +119,11 @@ fn first_row(selected: usize, count: usize, room: usize) -> usize {
     selected.saturating_sub(room / 2).min(count - room)
 }
 
-/// How many rows lie outside, at the right end of the titles.
-fn more(above: usize, below: usize, look: &Look, area: Rect, titles: u16, buf: &mut Buffer) {
-    if titles == 0 || above + below == 0 {
-        return;
-    }
-    let up = format!("{} {above}", look.glyph(Glyph::MoreAbove));
-    let down = format!("{} {below}", look.glyph(Glyph::MoreBelow));
-    let style = look.style(Role::Accent);
-    crate::ui::look::write_right(
-        buf,
-        row(area, 0),
-        area.x,
-        &[(if above > 0 { &up } else { "" }, style), (" ", style), (if below > 0 { &down } else { "" }, style)],
-    );
+/// How many rows lie outside.
+fn more(above: usize, below: usize, look: &Look) -> String {
+    let part = |count: usize, glyph| (count > 0).then(|| format!("{} {count}", look.glyph(glyph)));
+    let parts: Vec<String> = [part(above, Glyph::MoreAbove), part(below, Glyph::MoreBelow)].into_iter().flatten().collect();
+    parts.join(" ")
 }
 
 fn title(cell: Cell, look: &Look) -> Cow<'static, str> {
