@@ -1,7 +1,7 @@
 //! Keys and what they ask for: data, from which the help page and the hints are made.
 
-use super::action::Action;
 use super::View;
+use super::action::Action;
 use crate::text::Catalogue;
 use std::borrow::Cow;
 
@@ -144,7 +144,12 @@ mod tests {
             for (n, a) in BINDINGS.iter().enumerate() {
                 for b in &BINDINGS[n + 1..] {
                     if a.views.contains(view) && b.views.contains(view) {
-                        assert!(!a.keys.iter().any(|k| b.keys.contains(k)), "{:?} {:?} in {view:?}", a.action, b.action);
+                        assert!(
+                            !a.keys.iter().any(|k| b.keys.contains(k)),
+                            "{:?} {:?} in {view:?}",
+                            a.action,
+                            b.action
+                        );
                     }
                 }
             }

@@ -118,13 +118,18 @@ impl App {
 
     /// Keeps selection and view in line with what there is.
     fn settle(&mut self) {
-        let Some(snapshot) = self.snapshot.clone() else { return };
+        let Some(snapshot) = self.snapshot.clone() else {
+            return;
+        };
         let there = |id: &DeviceId| snapshot.devices.iter().any(|d| d.device.id == *id);
         if self.follows_worst || !self.selected.as_ref().is_some_and(there) {
-            let worst = snapshot.devices.iter().fold(None::<&DeviceView>, |worst, d| match worst {
-                Some(w) if !worse(d.word, w.word) => Some(w),
-                _ => Some(d),
-            });
+            let worst = snapshot
+                .devices
+                .iter()
+                .fold(None::<&DeviceView>, |worst, d| match worst {
+                    Some(w) if !worse(d.word, w.word) => Some(w),
+                    _ => Some(d),
+                });
             self.selected = worst.map(|d| d.device.id.clone());
         }
         let nothing = snapshot.devices.is_empty();
@@ -176,7 +181,10 @@ impl App {
     #[must_use]
     pub fn selected_index(&self) -> Option<usize> {
         let id = self.selected.as_ref()?;
-        self.picture()?.devices.iter().position(|d| d.device.id == *id)
+        self.picture()?
+            .devices
+            .iter()
+            .position(|d| d.device.id == *id)
     }
 
     /// What fills the screen.
@@ -222,6 +230,9 @@ impl App {
 
     /// Shows a notice for some ticks.
     pub fn notify(&mut self, text: String) {
-        self.notice = Some(Notice { text, ticks_left: 5 });
+        self.notice = Some(Notice {
+            text,
+            ticks_left: 5,
+        });
     }
 }

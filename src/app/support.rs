@@ -10,13 +10,30 @@ use std::fmt::Write as _;
 pub fn support_lines(snapshot: &Snapshot, view: &DeviceView) -> String {
     let t = Catalogue::new(Lang::En);
     let device = &view.device;
-    let word = |reading: &Result<std::sync::Arc<str>, _>| reading.as_ref().map_or("not known".to_owned(), ToString::to_string);
+    let word = |reading: &Result<std::sync::Arc<str>, _>| {
+        reading
+            .as_ref()
+            .map_or("not known".to_owned(), ToString::to_string)
+    };
     let mut lines = String::new();
     let _ = writeln!(lines, "{} at {}", word(&snapshot.host.name), snapshot.at);
-    let address = device.pci_address.map_or("not known".to_owned(), |a| a.to_string());
-    let _ = writeln!(lines, "device {}: {}, UUID {}, PCI {address}, driver {}", device.index, device.name, word(&device.uuid), word(&device.driver));
+    let address = device
+        .pci_address
+        .map_or("not known".to_owned(), |a| a.to_string());
+    let _ = writeln!(
+        lines,
+        "device {}: {}, UUID {}, PCI {address}, driver {}",
+        device.index,
+        device.name,
+        word(&device.uuid),
+        word(&device.driver)
+    );
     for known in &view.known {
-        let _ = writeln!(lines, "- {}", words::known(&known.kind, t, words::Signs::ASCII));
+        let _ = writeln!(
+            lines,
+            "- {}",
+            words::known(&known.kind, t, words::Signs::ASCII)
+        );
     }
     for figure in [
         Figure::Power,
@@ -45,7 +62,15 @@ pub fn support_lines(snapshot: &Snapshot, view: &DeviceView) -> String {
         }
     }
     if let Ok(reasons) = &view.throttle {
-        let _ = writeln!(lines, "throttle reasons: {}", if reasons.is_empty() { "none".to_owned() } else { reasons.join(", ") });
+        let _ = writeln!(
+            lines,
+            "throttle reasons: {}",
+            if reasons.is_empty() {
+                "none".to_owned()
+            } else {
+                reasons.join(", ")
+            }
+        );
     }
     for hop in &view.path.hops {
         let number = |n: Option<u8>| n.map_or("?".to_owned(), |n| n.to_string());
@@ -57,7 +82,11 @@ pub fn support_lines(snapshot: &Snapshot, view: &DeviceView) -> String {
             number(hop.generation_max),
             number(hop.width),
             number(hop.width_max),
-            if hop.emulated { " (emulated bridge)" } else { "" }
+            if hop.emulated {
+                " (emulated bridge)"
+            } else {
+                ""
+            }
         );
     }
     lines

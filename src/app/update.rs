@@ -45,22 +45,38 @@ impl App {
     }
 
     fn back(&mut self) {
-        let to = if self.view == View::Help { self.behind } else { View::Overview };
+        let to = if self.view == View::Help {
+            self.behind
+        } else {
+            View::Overview
+        };
         self.open(to);
         self.settle();
     }
 
     fn step(&mut self, by: isize) {
         if self.view != View::Overview {
-            self.scroll = u16::try_from(isize::from(self.scroll as i16).saturating_add(by).clamp(0, i16::MAX as isize))
-                .unwrap_or(0);
+            self.scroll = u16::try_from(
+                isize::from(self.scroll as i16)
+                    .saturating_add(by)
+                    .clamp(0, i16::MAX as isize),
+            )
+            .unwrap_or(0);
             return;
         }
-        let Some(count) = self.picture().map(|p| p.devices.len()).filter(|n| *n > 0) else { return };
+        let Some(count) = self.picture().map(|p| p.devices.len()).filter(|n| *n > 0) else {
+            return;
+        };
         let now = self.selected_index().unwrap_or(0);
-        let next = isize::try_from(now).unwrap_or(0).saturating_add(by).clamp(0, count as isize - 1) as usize;
+        let next = isize::try_from(now)
+            .unwrap_or(0)
+            .saturating_add(by)
+            .clamp(0, count as isize - 1) as usize;
         self.follows_worst = false;
-        self.selected = self.picture().and_then(|p| p.devices.get(next)).map(|d| d.device.id.clone());
+        self.selected = self
+            .picture()
+            .and_then(|p| p.devices.get(next))
+            .map(|d| d.device.id.clone());
     }
 
     fn pause(&mut self) {

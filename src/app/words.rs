@@ -20,9 +20,17 @@ pub struct Signs {
 
 impl Signs {
     /// Twins for terminals without UTF-8, and for documents.
-    pub const ASCII: Self = Self { down: "rx", up: "tx", celsius: " C" };
+    pub const ASCII: Self = Self {
+        down: "rx",
+        up: "tx",
+        celsius: " C",
+    };
     /// As the sketches show them.
-    pub const UNICODE: Self = Self { down: "↓", up: "↑", celsius: " °C" };
+    pub const UNICODE: Self = Self {
+        down: "↓",
+        up: "↑",
+        celsius: " °C",
+    };
 }
 
 /// One known fact as a sentence.
@@ -38,16 +46,34 @@ pub fn known(kind: &KnownKind, t: Catalogue, signs: Signs) -> Cow<'static, str> 
         KnownKind::Remap { failed: true } => t.findings_remap_failed(),
         KnownKind::Remap { failed: false } => t.findings_remap_pending(),
         KnownKind::Braked => t.findings_braked(),
-        KnownKind::SlowedByHeat { headroom_c: Some(left) } => t.findings_slowed_by_heat_left(degrees(*left)),
+        KnownKind::SlowedByHeat {
+            headroom_c: Some(left),
+        } => t.findings_slowed_by_heat_left(degrees(*left)),
         KnownKind::SlowedByHeat { headroom_c: None } => t.findings_slowed_by_heat(),
         KnownKind::Hot { headroom_c } => t.findings_hot(degrees(*headroom_c)),
-        KnownKind::Narrow { width, width_max, bridge, usable } => match (bridge, usable) {
-            (Some(bridge), Some(rate)) => t.findings_narrow_bridge(width, width_max, bridge, BytesPerSecond(*rate)),
+        KnownKind::Narrow {
+            width,
+            width_max,
+            bridge,
+            usable,
+        } => match (bridge, usable) {
+            (Some(bridge), Some(rate)) => {
+                t.findings_narrow_bridge(width, width_max, bridge, BytesPerSecond(*rate))
+            }
             (None, Some(rate)) => t.findings_narrow(width, width_max, BytesPerSecond(*rate)),
             (_, None) => t.findings_narrow_bare(width, width_max),
         },
-        KnownKind::Slow { generation, generation_max, .. } => t.findings_slow(generation, generation_max),
-        KnownKind::LinkFull { ratio, rate, usable, down } => t.findings_link_full(
+        KnownKind::Slow {
+            generation,
+            generation_max,
+            ..
+        } => t.findings_slow(generation, generation_max),
+        KnownKind::LinkFull {
+            ratio,
+            rate,
+            usable,
+            down,
+        } => t.findings_link_full(
             if *down { signs.down } else { signs.up },
             BytesPerSecond(*rate),
             BytesPerSecond(*usable),
@@ -59,17 +85,28 @@ pub fn known(kind: &KnownKind, t: Catalogue, signs: Signs) -> Cow<'static, str> 
         KnownKind::DefaultBelowRated { default_w, rated_w } => {
             t.findings_default_below_rated(Watts(*default_w), Watts(*rated_w))
         }
-        KnownKind::BusyAtLowPower { utilization, power_ratio, seconds } => {
-            t.findings_busy(Ratio(*utilization), Ratio(*power_ratio), format_span(*seconds))
-        }
+        KnownKind::BusyAtLowPower {
+            utilization,
+            power_ratio,
+            seconds,
+        } => t.findings_busy(
+            Ratio(*utilization),
+            Ratio(*power_ratio),
+            format_span(*seconds),
+        ),
         KnownKind::MemoryFull { ratio } => t.findings_memory_full(Ratio(*ratio)),
-        KnownKind::Idle { seconds, held_bytes: Some(bytes) } if *bytes > 0.0 => {
-            t.findings_held(format_span(*seconds), Bytes(*bytes))
-        }
+        KnownKind::Idle {
+            seconds,
+            held_bytes: Some(bytes),
+        } if *bytes > 0.0 => t.findings_held(format_span(*seconds), Bytes(*bytes)),
         KnownKind::Idle { seconds, .. } => t.findings_idle(format_span(*seconds)),
         KnownKind::StartUp { seconds } => t.findings_startup(format_span(*seconds)),
         KnownKind::LinksDown { up, links } => t.findings_links_down(up, links),
-        KnownKind::Fine { power_ratio, headroom_c, utilization } => {
+        KnownKind::Fine {
+            power_ratio,
+            headroom_c,
+            utilization,
+        } => {
             let facts: Vec<Cow<'static, str>> = [
                 power_ratio.map(|r| t.findings_fine_power(Ratio(r))),
                 headroom_c.map(|c| t.findings_fine_head(degrees(c))),
@@ -104,18 +141,25 @@ pub fn next(view: &DeviceView, t: Catalogue) -> Option<(Cow<'static, str>, bool)
     let index = view.device.index;
     let Known { kind, .. } = view.known.first()?;
     // A device that is busy without work behind a narrow link is asked about its link first.
-    let narrow = view.known.iter().find(|k| matches!(k.kind, KnownKind::Narrow { .. }));
+    let narrow = view
+        .known
+        .iter()
+        .find(|k| matches!(k.kind, KnownKind::Narrow { .. }));
     let kind = match (kind, narrow) {
         (KnownKind::BusyAtLowPower { .. }, Some(narrow)) => &narrow.kind,
         _ => kind,
     };
     match kind {
-        KnownKind::Lost { .. } | KnownKind::Silent { .. } | KnownKind::Xid { .. } => Some((t.findings_next_kernel(), true)),
-        KnownKind::RecoveryAction { .. } | KnownKind::Uncorrected { .. } | KnownKind::Remap { .. } => {
-            Some((t.findings_next_health(index), true))
+        KnownKind::Lost { .. } | KnownKind::Silent { .. } | KnownKind::Xid { .. } => {
+            Some((t.findings_next_kernel(), true))
         }
+        KnownKind::RecoveryAction { .. }
+        | KnownKind::Uncorrected { .. }
+        | KnownKind::Remap { .. } => Some((t.findings_next_health(index), true)),
         KnownKind::Braked => Some((t.findings_next_clocks(index), true)),
-        KnownKind::SlowedByHeat { .. } | KnownKind::Hot { .. } => Some((t.findings_next_clocks(index), false)),
+        KnownKind::SlowedByHeat { .. } | KnownKind::Hot { .. } => {
+            Some((t.findings_next_clocks(index), false))
+        }
         KnownKind::Narrow { bridge, .. } => {
             let own = view.device.pci_address.ok().map(|a| a.to_string());
             let address = bridge.clone().or(own)?;
@@ -124,10 +168,14 @@ pub fn next(view: &DeviceView, t: Catalogue) -> Option<(Cow<'static, str>, bool)
         KnownKind::Slow { .. } | KnownKind::LinkFull { .. } => {
             Some((t.findings_next_link(view.device.pci_address.ok()?), false))
         }
-        KnownKind::LimitBelowPlate { .. } | KnownKind::DefaultBelowRated { .. } => Some((t.findings_next_power(index), true)),
+        KnownKind::LimitBelowPlate { .. } | KnownKind::DefaultBelowRated { .. } => {
+            Some((t.findings_next_power(index), true))
+        }
         KnownKind::BusyAtLowPower { .. } | KnownKind::Idle { .. } => {
             let processes = view.processes.as_ref().ok()?;
-            let ours = processes.iter().find(|p| p.host.as_ref().is_some_and(|h| !h.foreign))?;
+            let ours = processes
+                .iter()
+                .find(|p| p.host.as_ref().is_some_and(|h| !h.foreign))?;
             Some((t.findings_next_processes(ours.device.pid), false))
         }
         _ => None,

@@ -299,7 +299,13 @@ pub struct Platforms {
     #[command(subcommand)]
     pub action: Option<PlatformsAction>,
     /// How it is written.
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", global = true)]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        global = true
+    )]
     pub format: Format,
 }
 
@@ -307,7 +313,9 @@ pub struct Platforms {
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum PlatformsAction {
     /// What was found here, and why
-    #[command(after_help = "Examples:\n  nameplate platforms check\n  nameplate platforms check --format json")]
+    #[command(
+        after_help = "Examples:\n  nameplate platforms check\n  nameplate platforms check --format json"
+    )]
     Check,
 }
 
@@ -335,7 +343,9 @@ pub struct ConfigArgs {
 #[derive(Debug, Subcommand)]
 pub enum ConfigAction {
     /// Name every problem of a file with its line and the nearest valid key
-    #[command(after_help = "Examples:\n  nameplate config check\n  nameplate config check other.toml")]
+    #[command(
+        after_help = "Examples:\n  nameplate config check\n  nameplate config check other.toml"
+    )]
     Check {
         /// Which file; without it: `--config`, else the user's own.
         file: Option<PathBuf>,

@@ -17,7 +17,10 @@ pub(super) fn run(args: &Demo, settings: &Settings, world: &mut World) -> Result
         }
         Format::Text => {
             let width = cases.iter().map(|case| case.name.len()).max().unwrap_or(0);
-            let lines: String = cases.iter().map(|case| format!("{:width$}  {}\n", case.name, case.title)).collect();
+            let lines: String = cases
+                .iter()
+                .map(|case| format!("{:width$}  {}\n", case.name, case.title))
+                .collect();
             world.say(&lines)
         }
     }

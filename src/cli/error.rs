@@ -21,10 +21,14 @@ pub enum CliError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// No accelerator answered; the document was written all the same.
-    #[error("once: no accelerator was found; next: see `probes` in `nameplate once --format json`, or try `nameplate demo`")]
+    #[error(
+        "once: no accelerator was found; next: see `probes` in `nameplate once --format json`, or try `nameplate demo`"
+    )]
     NoAccelerator,
     /// Nothing came from the source in time.
-    #[error("{command}: no sample came within {seconds} s; next: see the log, or try `nameplate demo`")]
+    #[error(
+        "{command}: no sample came within {seconds} s; next: see the log, or try `nameplate demo`"
+    )]
     NoSample {
         /// Which command.
         command: &'static str,
@@ -67,7 +71,11 @@ impl CliError {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Self::ClosedPipe
         } else {
-            Self::System { operation: "writing to stdout".to_owned(), source: error, next: "check where the output goes" }
+            Self::System {
+                operation: "writing to stdout".to_owned(),
+                source: error,
+                next: "check where the output goes",
+            }
         }
     }
 }

@@ -7,14 +7,35 @@ use crate::publish::platforms_json;
 /// The answer of a command that this version lacks.
 pub(super) fn not_in_this_version(command: &Command) -> CliError {
     let (command, instead) = match command {
-        Command::Record(_) => ("record", "`nameplate stream >> FILE` keeps what is read as JSON lines"),
-        Command::Replay(_) => ("replay", "`nameplate demo` shows the screen on simulated devices"),
+        Command::Record(_) => (
+            "record",
+            "`nameplate stream >> FILE` keeps what is read as JSON lines",
+        ),
+        Command::Replay(_) => (
+            "replay",
+            "`nameplate demo` shows the screen on simulated devices",
+        ),
         Command::Export(_) => ("export", "`nameplate stream` writes JSON lines"),
-        Command::Diagnose(_) => ("diagnose", "`nameplate once` says what is already known of each device"),
-        Command::Doctor(_) => ("doctor", "`nameplate once` says what is already known of each device"),
-        Command::Audit(_) => ("audit", "`nameplate once --format json` has the meter under `cost`"),
-        Command::Run(_) => ("run", "start the command by itself, and `nameplate stream` beside it"),
-        Command::Compare(_) => ("compare", "compare the lines of two `nameplate stream` files"),
+        Command::Diagnose(_) => (
+            "diagnose",
+            "`nameplate once` says what is already known of each device",
+        ),
+        Command::Doctor(_) => (
+            "doctor",
+            "`nameplate once` says what is already known of each device",
+        ),
+        Command::Audit(_) => (
+            "audit",
+            "`nameplate once --format json` has the meter under `cost`",
+        ),
+        Command::Run(_) => (
+            "run",
+            "start the command by itself, and `nameplate stream` beside it",
+        ),
+        Command::Compare(_) => (
+            "compare",
+            "compare the lines of two `nameplate stream` files",
+        ),
         Command::Serve(_) => ("serve", "`nameplate stream` writes JSON lines"),
         _ => ("command", "see `nameplate --help`"),
     };

@@ -13,14 +13,21 @@ const MAX_BYTES: u64 = 4 * 1024 * 1024;
 /// Starts the log `nameplate.log` in the state folder. `NAMEPLATE_LOG` says what is logged, as targets and levels
 /// (`debug`, `nameplate::probe=trace`); warnings where it says nothing valid. Without a folder nothing is logged.
 pub(super) fn start(world: &World) {
-    let Some(folder) = &world.folders.state else { return };
+    let Some(folder) = &world.folders.state else {
+        return;
+    };
     let targets = (world.env)("NAMEPLATE_LOG")
         .and_then(|text| text.parse::<Targets>().ok())
         .unwrap_or_else(|| Targets::new().with_default(tracing::Level::WARN));
     if let Ok(file) = open(folder) {
-        let layer = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(std::sync::Mutex::new(file));
+        let layer = tracing_subscriber::fmt::layer()
+            .with_ansi(false)
+            .with_writer(std::sync::Mutex::new(file));
         // A second start in one process (tests) keeps the first log.
-        let _ = tracing_subscriber::registry().with(targets).with(layer).try_init();
+        let _ = tracing_subscriber::registry()
+            .with(targets)
+            .with(layer)
+            .try_init();
     }
 }
 
@@ -32,5 +39,9 @@ fn open(folder: &Path) -> std::io::Result<File> {
         std::fs::rename(&path, folder.join("nameplate.log.1"))?;
     }
     // Command lines of processes may stand in it: only for its owner.
-    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(path)
 }

@@ -34,10 +34,13 @@ use config::Folders;
 use std::ffi::OsString;
 use std::io::Write;
 
+/// Reads a variable of the environment.
+pub type Env = Box<dyn Fn(&str) -> Option<String>>;
+
 /// What the program reaches of the outside, besides its source of ticks.
 pub struct World {
     /// Reads a variable of the environment.
-    pub env: Box<dyn Fn(&str) -> Option<String>>,
+    pub env: Env,
     /// The user's folders.
     pub folders: Folders,
     /// Where documents go.
@@ -82,7 +85,10 @@ impl World {
 
     /// Writes lines to stderr; nobody is left to hear of a failure there.
     fn complain(&mut self, text: &str) {
-        let _ = self.stderr.write_all(text.as_bytes()).and_then(|()| self.stderr.flush());
+        let _ = self
+            .stderr
+            .write_all(text.as_bytes())
+            .and_then(|()| self.stderr.flush());
     }
 }
 
@@ -93,22 +99,38 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, world: &mut World) -> 
         Err(error) => return usage(&error, world),
     };
     let command = cli.0.command.take();
-    let result = cli.0.shared.settle(&cli.1).and_then(|()| dispatch(command, &cli.0.shared, world));
+    let result = cli
+        .0
+        .shared
+        .settle(&cli.1)
+        .and_then(|()| dispatch(command, &cli.0.shared, world));
     match result {
         Ok(code) => code,
         Err(CliError::ClosedPipe) => 0,
         Err(error) => {
             // Problems of a file stand one a line; everything else is one line.
-            let text: Vec<_> = error.to_string().lines().map(|line| clean(line).into_owned()).collect();
+            let text: Vec<_> = error
+                .to_string()
+                .lines()
+                .map(|line| clean(line).into_owned())
+                .collect();
             world.complain(&format!("nameplate: {}\n", text.join("\n")));
             error.exit_code()
         }
     }
 }
 
-/// The arguments, and where each came from.
-fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<(Cli, clap::ArgMatches), clap::Error> {
-    let matches = Cli::command().try_get_matches_from(arguments)?;
+/// The arguments, and where each came from. A probe is told everything by its parent: what the environment says to the
+/// parent, wrong or outvoted by a flag, is not for it.
+fn parse(
+    arguments: impl IntoIterator<Item = OsString>,
+) -> Result<(Cli, clap::ArgMatches), clap::Error> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let mut command = Cli::command();
+    if arguments.get(1).is_some_and(|first| first == "probe") {
+        command = command.mut_args(|arg| arg.env(clap::builder::Resettable::Reset));
+    }
+    let matches = command.try_get_matches_from(arguments)?;
     Ok((Cli::from_arg_matches(&matches)?, matches))
 }
 
@@ -128,7 +150,9 @@ fn dispatch(command: Option<Command>, shared: &Shared, world: &mut World) -> Res
     match &command {
         Some(Command::Probe(args)) => return Ok(probe::run_probe(args, shared)),
         Some(Command::Config(args)) => return small::config(args, shared, world).map(|()| 0),
-        Some(Command::Completions { shell }) => return small::completions(*shell, world).map(|()| 0),
+        Some(Command::Completions { shell }) => {
+            return small::completions(*shell, world).map(|()| 0);
+        }
         Some(Command::Man) => return small::man(world).map(|()| 0),
         _ => {}
     }
@@ -138,7 +162,9 @@ fn dispatch(command: Option<Command>, shared: &Shared, world: &mut World) -> Res
     match command {
         None => screen::run(screen::Started::Live, &settings, world)?,
         Some(Command::Demo(args)) => demo::run(&args, &settings, world)?,
-        Some(Command::Once(args)) => once::run(source::live(&settings), args.format, &settings, world)?,
+        Some(Command::Once(args)) => {
+            once::run(source::live(&settings), args.format, &settings, world)?
+        }
         Some(Command::Stream(args)) => stream::run(source::live(&settings), &args, world)?,
         Some(Command::Themes) => small::themes(&settings, world)?,
         Some(Command::Platforms(args)) => later::platforms(&args, world)?,

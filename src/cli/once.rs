@@ -7,7 +7,7 @@ use super::{CliError, Settings, World};
 use crate::model::{Control, ProbeStatus, Snapshot};
 use crate::publish::{TextOptions, snapshot_json, snapshot_text};
 use crate::text::{Catalogue, Lang};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 /// Time between the two samples.
@@ -17,7 +17,12 @@ const APART: Duration = Duration::from_millis(200);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Takes the samples, writes the document, fails where there was no accelerator.
-pub(super) fn run(source: Source, format: Format, settings: &Settings, world: &mut World) -> Result<(), CliError> {
+pub(super) fn run(
+    source: Source,
+    format: Format,
+    settings: &Settings,
+    world: &mut World,
+) -> Result<(), CliError> {
     let snapshot = observe(source)?;
     match format {
         Format::Json => {
@@ -28,11 +33,18 @@ pub(super) fn run(source: Source, format: Format, settings: &Settings, world: &m
             let t = Catalogue::new(settings.screen.lang);
             let ascii = settings.screen.ascii;
             let words = CatalogueWords::new(t, ascii);
-            let options = TextOptions { ascii, ..TextOptions::default() };
+            let options = TextOptions {
+                ascii,
+                ..TextOptions::default()
+            };
             world.say(&snapshot_text(&snapshot, &words, &t, options))?;
         }
     }
-    if snapshot.devices.is_empty() { Err(CliError::NoAccelerator) } else { Ok(()) }
+    if snapshot.devices.is_empty() {
+        Err(CliError::NoAccelerator)
+    } else {
+        Ok(())
+    }
 }
 
 /// Folds ticks until every device has been read twice or is known to be silent.
@@ -50,11 +62,8 @@ fn observe(source: Source) -> Result<Snapshot, CliError> {
     handle.tell(Control::Interval(APART));
     let deadline = Instant::now() + PATIENCE;
     let mut rounds = 0;
-    loop {
-        match ticks.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(tick) => session.fold(&tick),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
-        }
+    while let Ok(tick) = ticks.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        session.fold(&tick);
         if session.snapshot().as_ref().is_some_and(all_have_answered) {
             rounds += 1;
         }
@@ -63,11 +72,22 @@ fn observe(source: Source) -> Result<Snapshot, CliError> {
         }
     }
     handle.tell(Control::Stop);
-    session.snapshot().ok_or(CliError::NoSample { command: "once", seconds: PATIENCE.as_secs_f64() })
+    session.snapshot().ok_or(CliError::NoSample {
+        command: "once",
+        seconds: PATIENCE.as_secs_f64(),
+    })
 }
 
 /// Whether the probes have said what there is, and each device has been read or is known to be silent.
 pub(super) fn all_have_answered(snapshot: &Snapshot) -> bool {
-    let settled = !snapshot.probes.is_empty() && snapshot.probes.iter().all(|p| p.status != ProbeStatus::Starting);
-    settled && snapshot.devices.iter().all(|view| view.age_s.is_some() || view.silent.is_some())
+    let settled = !snapshot.probes.is_empty()
+        && snapshot
+            .probes
+            .iter()
+            .all(|p| p.status != ProbeStatus::Starting);
+    settled
+        && snapshot
+            .devices
+            .iter()
+            .all(|view| view.age_s.is_some() || view.silent.is_some())
 }

@@ -71,21 +71,43 @@ impl Settings {
     /// Puts flags (with the environment's values, which clap has already put below them) over a file over the defaults.
     /// `env` decides language and characters where nobody else does.
     #[must_use]
-    pub fn merge(shared: &Shared, file: FileSettings, folders: &Folders, env: impl Fn(&str) -> Option<String>) -> Self {
-        let ascii = shared.ascii || file.ascii.unwrap_or_else(|| Charset::detect(&env).is_ascii());
-        let lang = shared.lang.or(file.lang).unwrap_or_else(|| Lang::detect(&env));
+    pub fn merge(
+        shared: &Shared,
+        file: FileSettings,
+        folders: &Folders,
+        env: impl Fn(&str) -> Option<String>,
+    ) -> Self {
+        let ascii = shared.ascii
+            || file
+                .ascii
+                .unwrap_or_else(|| Charset::detect(&env).is_ascii());
+        let lang = shared
+            .lang
+            .or(file.lang)
+            .unwrap_or_else(|| Lang::detect(&env));
         Self {
             config: config(shared, &file),
             tiers: file.tiers,
-            interval: shared.interval.or(file.interval).unwrap_or(Duration::from_secs(1)),
+            interval: shared
+                .interval
+                .or(file.interval)
+                .unwrap_or(Duration::from_secs(1)),
             screen: ScreenSettings {
-                theme: shared.theme.clone().or(file.theme).unwrap_or_else(|| DEFAULT_THEME.to_owned()),
+                theme: shared
+                    .theme
+                    .clone()
+                    .or(file.theme)
+                    .unwrap_or_else(|| DEFAULT_THEME.to_owned()),
                 themes: folders.themes(),
                 ascii,
                 color: shared.color.or(file.color).unwrap_or_default(),
                 linear: shared.linear || file.linear.unwrap_or(false),
                 lang: lang.for_terminal(ascii),
-                tz: shared.tz.clone().or(file.tz).unwrap_or_else(|| "local".to_owned()),
+                tz: shared
+                    .tz
+                    .clone()
+                    .or(file.tz)
+                    .unwrap_or_else(|| "local".to_owned()),
             },
             nvml_library: shared.nvml_library.clone().or(file.nvidia_library),
             root: shared.root.clone().unwrap_or_else(|| PathBuf::from("/")),
@@ -94,7 +116,9 @@ impl Settings {
                 name: shared.platform.clone().or(file.platform_name),
                 url: shared.platform_url.clone().or(file.platform_url),
                 key_file: file.platform_key_file,
-                instance_id: file.platform_instance_id.or_else(|| env("NAMEPLATE_INSTANCE_ID")),
+                instance_id: file
+                    .platform_instance_id
+                    .or_else(|| env("NAMEPLATE_INSTANCE_ID")),
             },
             record: !shared.no_record && file.record_enabled.unwrap_or(true),
             log: super::source::probe_log(folders.state.as_ref()),
@@ -110,15 +134,30 @@ impl Settings {
 
 fn config(shared: &Shared, file: &FileSettings) -> Config {
     let default = Config::default();
-    let since_flag = shared.since.map(|at| BillingStart { at, source: BillingStartSource::Flag });
-    let since_file = file.since.map(|at| BillingStart { at, source: BillingStartSource::Config });
+    let since_flag = shared.since.map(|at| BillingStart {
+        at,
+        source: BillingStartSource::Flag,
+    });
+    let since_file = file.since.map(|at| BillingStart {
+        at,
+        source: BillingStartSource::Config,
+    });
     Config {
         price: price(shared, file),
-        currency: shared.currency.clone().or_else(|| file.currency.clone()).unwrap_or(default.currency),
-        granularity: shared.granularity.or(file.granularity).unwrap_or(default.granularity),
+        currency: shared
+            .currency
+            .clone()
+            .or_else(|| file.currency.clone())
+            .unwrap_or(default.currency),
+        granularity: shared
+            .granularity
+            .or(file.granularity)
+            .unwrap_or(default.granularity),
         since: since_flag.or(since_file),
         budget: shared.budget.or(file.budget),
-        compute_threshold: file.compute_utilization.unwrap_or(default.compute_threshold),
+        compute_threshold: file
+            .compute_utilization
+            .unwrap_or(default.compute_threshold),
         max_idle: file.max_idle.unwrap_or(default.max_idle),
         history: file.history.unwrap_or(default.history),
     }
@@ -126,13 +165,22 @@ fn config(shared: &Shared, file: &FileSettings) -> Config {
 
 /// A price by flag brings its own scope; the file's scope belongs to the file's price.
 fn price(shared: &Shared, file: &FileSettings) -> Option<Price> {
-    let price = |per_hour: Decimal, scope, source| Price { per_hour, scope, source };
+    let price = |per_hour: Decimal, scope, source| Price {
+        per_hour,
+        scope,
+        source,
+    };
     let by_flag = shared
         .price
         .map(|p| price(p, PriceScope::Instance, PriceSource::Flag))
-        .or_else(|| shared.price_per_device.map(|p| price(p, PriceScope::Device, PriceSource::Flag)));
+        .or_else(|| {
+            shared
+                .price_per_device
+                .map(|p| price(p, PriceScope::Device, PriceSource::Flag))
+        });
     by_flag.or_else(|| {
-        file.price_per_hour.map(|p| price(p, file.price_scope.unwrap_or_default(), PriceSource::Config))
+        file.price_per_hour
+            .map(|p| price(p, file.price_scope.unwrap_or_default(), PriceSource::Config))
     })
 }
 
@@ -156,12 +204,18 @@ mod tests {
         let from_file = settings(&[], file);
         assert_eq!(from_file.interval, Duration::from_secs(2));
         let price = from_file.config.price.unwrap();
-        assert_eq!((price.scope, price.source), (PriceScope::Device, PriceSource::Config));
+        assert_eq!(
+            (price.scope, price.source),
+            (PriceScope::Device, PriceSource::Config)
+        );
         let by_flag = settings(&["once", "--price", "2.99", "--interval", "5s"], file);
         assert_eq!(by_flag.interval, Duration::from_secs(5));
         assert_eq!(by_flag.screen.theme, "light");
         let price = by_flag.config.price.unwrap();
-        assert_eq!((price.scope, price.source), (PriceScope::Instance, PriceSource::Flag));
+        assert_eq!(
+            (price.scope, price.source),
+            (PriceScope::Instance, PriceSource::Flag)
+        );
     }
 
     #[test]

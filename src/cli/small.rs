@@ -7,7 +7,11 @@ use crate::ui::theme::Theme;
 use clap::CommandFactory as _;
 
 /// Prints the sample, or checks a file.
-pub(super) fn config(args: &ConfigArgs, shared: &Shared, world: &mut World) -> Result<(), CliError> {
+pub(super) fn config(
+    args: &ConfigArgs,
+    shared: &Shared,
+    world: &mut World,
+) -> Result<(), CliError> {
     let Some(ConfigAction::Check { file }) = &args.action else {
         return world.say(SAMPLE);
     };
@@ -15,11 +19,16 @@ pub(super) fn config(args: &ConfigArgs, shared: &Shared, world: &mut World) -> R
     match config::load_any(named, &world.folders) {
         Ok((Some(path), _)) => world.say(&format!("{}: nothing wrong\n", path.display())),
         Ok((None, _)) => {
-            let place = world.folders.config_file().map_or_else(|| "the user's folder".into(), |p| p.display().to_string());
+            let place = world
+                .folders
+                .config_file()
+                .map_or_else(|| "the user's folder".into(), |p| p.display().to_string());
             world.say(&format!("there is no file at {place}: the defaults hold\n"))
         }
         Err(ConfigError::Invalid { path, problems }) => {
-            let lines = problems.iter().map(|p| format!("{}:{}: {p}", path.display(), p.line));
+            let lines = problems
+                .iter()
+                .map(|p| format!("{}:{}: {p}", path.display(), p.line));
             Err(CliError::Failed(lines.collect::<Vec<_>>().join("\n")))
         }
         Err(error) => Err(error.into()),
@@ -42,6 +51,8 @@ pub(super) fn completions(shell: clap_complete::Shell, world: &mut World) -> Res
 /// Writes the manual page.
 pub(super) fn man(world: &mut World) -> Result<(), CliError> {
     let mut page = Vec::new();
-    clap_mangen::Man::new(Cli::command()).render(&mut page).map_err(CliError::writing)?;
+    clap_mangen::Man::new(Cli::command())
+        .render(&mut page)
+        .map_err(CliError::writing)?;
     world.say(&String::from_utf8_lossy(&page))
 }

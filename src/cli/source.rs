@@ -34,12 +34,20 @@ pub(super) struct Source {
 /// The probes of this host.
 pub(super) fn live(settings: &Settings) -> Source {
     let log = settings.log.clone();
-    let mut args: Vec<OsString> = ["probe", "--vendor", "nvidia", "--root"].map(OsString::from).to_vec();
+    let mut args: Vec<OsString> = ["probe", "--vendor", "nvidia", "--root"]
+        .map(OsString::from)
+        .to_vec();
     args.push(settings.root.clone().into_os_string());
     if let Some(library) = &settings.nvml_library {
-        args.extend([OsString::from("--nvml-library"), library.clone().into_os_string()]);
+        args.extend([
+            OsString::from("--nvml-library"),
+            library.clone().into_os_string(),
+        ]);
     }
-    let library = settings.nvml_library.as_ref().map_or_else(|| "libnvidia-ml.so.1".into(), |path| path.to_string_lossy());
+    let library = settings
+        .nvml_library
+        .as_ref()
+        .map_or_else(|| "libnvidia-ml.so.1".into(), |path| path.to_string_lossy());
     let probes = vec![ProbeSpec {
         vendor: Vendor::Nvidia,
         library: Arc::from(&*library),
@@ -72,7 +80,7 @@ pub(super) fn demo(case: Option<&str>, settings: &Settings) -> Result<Source, Cl
         let near = nearest(name, cases().iter().map(|c| c.name));
         let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
         return Err(CliError::Usage(format!(
-            "demo: there is no case called \"{name}\"{hint} next: `nameplate demo --list` names them"
+            "demo: there is no case called \"{name}\"{hint}; next: `nameplate demo --list` names them"
         )));
     };
     let mut config = settings.config.clone();

@@ -36,11 +36,21 @@ pub(super) fn run(source: Source, args: &Stream, world: &mut World) -> Result<()
     let session = session(source.kind, source.config)?;
     let handle = source
         .feed
-        .start(Box::new(move |tick| !matches!(sender.try_send(tick), Err(TrySendError::Closed(_)))))
+        .start(Box::new(move |tick| {
+            !matches!(sender.try_send(tick), Err(TrySendError::Closed(_)))
+        }))
         .map_err(|error| starting("starting the probes", error))?;
     let result = runtime.block_on(async {
-        let mut signals = Signals::new().map_err(|error| starting("listening for signals", error))?;
-        Lines { session, cursor: EventCursor::default(), written: 0, world }.write(ticks, args, &mut signals).await
+        let mut signals =
+            Signals::new().map_err(|error| starting("listening for signals", error))?;
+        Lines {
+            session,
+            cursor: EventCursor::default(),
+            written: 0,
+            world,
+        }
+        .write(ticks, args, &mut signals)
+        .await
     });
     handle.tell(Control::Stop);
     result
@@ -79,7 +89,12 @@ struct Lines<'w> {
 }
 
 impl Lines<'_> {
-    async fn write(mut self, mut ticks: Receiver<Tick>, args: &Stream, signals: &mut Signals) -> Result<(), CliError> {
+    async fn write(
+        mut self,
+        mut ticks: Receiver<Tick>,
+        args: &Stream,
+        signals: &mut Signals,
+    ) -> Result<(), CliError> {
         let begun = Instant::now();
         let end = args.span.and_then(|span| begun.checked_add(span));
         loop {
@@ -92,7 +107,10 @@ impl Lines<'_> {
             match tick {
                 Some(tick) => self.line(&tick, begun.elapsed() > PATIENCE)?,
                 None if self.written == 0 => {
-                    return Err(CliError::NoSample { command: "stream", seconds: begun.elapsed().as_secs_f64().round() });
+                    return Err(CliError::NoSample {
+                        command: "stream",
+                        seconds: begun.elapsed().as_secs_f64().round(),
+                    });
                 }
                 None => return Ok(()),
             }
@@ -106,13 +124,16 @@ impl Lines<'_> {
     /// without devices would read as a host without any.
     fn line(&mut self, tick: &Tick, out_of_patience: bool) -> Result<(), CliError> {
         self.session.fold(tick);
-        let Some(snapshot) = self.session.snapshot() else { return Ok(()) };
+        let Some(snapshot) = self.session.snapshot() else {
+            return Ok(());
+        };
         if self.written == 0 && !out_of_patience && !all_have_answered(&snapshot) {
             return Ok(());
         }
         let words = CatalogueWords::new(Catalogue::new(Lang::En), false);
         let events = self.cursor.advance(&snapshot);
-        self.world.say_json(&snapshot_json_since(&snapshot, "stream", &words, events))?;
+        self.world
+            .say_json(&snapshot_json_since(&snapshot, "stream", &words, events))?;
         self.written += 1;
         Ok(())
     }

@@ -36,7 +36,9 @@ pub fn span(text: &str) -> Result<Duration, String> {
     const TEN_YEARS: Duration = Duration::from_secs(10 * 366 * 86_400);
     let span = parse_duration(text)?;
     if span.is_zero() || span > TEN_YEARS {
-        return Err(format!("\"{text}\" is not a duration above zero and below ten years"));
+        return Err(format!(
+            "\"{text}\" is not a duration above zero and below ten years"
+        ));
     }
     Ok(span)
 }
@@ -74,9 +76,11 @@ pub fn amount(text: &str) -> Result<Decimal, String> {
 /// # Errors
 /// A sentence that says what a time looks like.
 pub fn time(text: &str) -> Result<Timestamp, String> {
-    text.trim()
-        .parse()
-        .map_err(|_| format!("\"{text}\" is not a time such as 2026-03-01T12:00:00Z or 2026-03-01T20:00:00+08:00"))
+    text.trim().parse().map_err(|_| {
+        format!(
+            "\"{text}\" is not a time such as 2026-03-01T12:00:00Z or 2026-03-01T20:00:00+08:00"
+        )
+    })
 }
 
 /// A share from 0 to 1.
@@ -121,7 +125,8 @@ pub fn zone(text: &str) -> Result<TimeZone, String> {
     if text == "local" {
         return Ok(TimeZone::system());
     }
-    let complaint = || format!("\"{text}\" is not a time zone such as Asia/Shanghai, UTC or +08:00");
+    let complaint =
+        || format!("\"{text}\" is not a time zone such as Asia/Shanghai, UTC or +08:00");
     TimeZone::get(text).or_else(|_| offset(text).ok_or_else(complaint))
 }
 
@@ -132,7 +137,12 @@ fn offset(text: &str) -> Option<TimeZone> {
         _ => return None,
     };
     let (hours, minutes) = text.get(1..)?.split_once(':')?;
-    let number = |digits: &str| digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse::<i32>().ok())?;
+    let number = |digits: &str| {
+        digits
+            .bytes()
+            .all(|b| b.is_ascii_digit())
+            .then(|| digits.parse::<i32>().ok())?
+    };
     let (hours, minutes) = (number(hours)?, number(minutes)?);
     if hours > 14 || minutes > 59 {
         return None;
@@ -169,7 +179,10 @@ mod tests {
 
     #[test]
     fn times_and_zones() {
-        assert_eq!(time("2026-03-01T20:00:00+08:00"), time("2026-03-01T12:00:00Z"));
+        assert_eq!(
+            time("2026-03-01T20:00:00+08:00"),
+            time("2026-03-01T12:00:00Z")
+        );
         assert!(time("2026-03-01").is_err());
         assert!(time("2026-03-01T12:00:00").is_err());
         assert!(zone("+08:00").is_ok() && zone("UTC").is_ok() && zone("local").is_ok());

@@ -16,7 +16,10 @@ impl CatalogueWords {
     /// With `ascii` the few signs in sentences have their ASCII twins.
     #[must_use]
     pub fn new(t: Catalogue, ascii: bool) -> Self {
-        Self { t, signs: if ascii { Signs::ASCII } else { Signs::UNICODE } }
+        Self {
+            t,
+            signs: if ascii { Signs::ASCII } else { Signs::UNICODE },
+        }
     }
 }
 
@@ -29,10 +32,15 @@ impl Words for CatalogueWords {
     }
 
     fn next(&self, device: &DeviceView) -> Vec<(String, Option<String>)> {
-        let Some((command, ask_provider)) = words::next(device, self.t) else { return Vec::new() };
+        let Some((command, ask_provider)) = words::next(device, self.t) else {
+            return Vec::new();
+        };
         let mut steps = vec![("look closer".to_owned(), Some(command.into_owned()))];
         if ask_provider {
-            steps.push(("send what it says to the provider's support".to_owned(), None));
+            steps.push((
+                "send what it says to the provider's support".to_owned(),
+                None,
+            ));
         }
         steps
     }

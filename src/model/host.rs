@@ -84,7 +84,6 @@ impl Default for HostSample {
 
 impl HostSample {
     /// The numeric readings under the contract's names, for documents and views.
-    #[must_use]
     pub fn figures(&self) -> [(&'static str, Reading<f64>); 20] {
         [
             ("cpu_ratio", self.cpu_ratio),

@@ -1,7 +1,7 @@
 //! From what the driver said to the contract's figures.
 
 use super::device::DeviceState;
-use crate::model::{Absent, Figure, Figures, Metric, PlateEntry, Value};
+use crate::model::{Absent, DeviceKind, Figure, Figures, Metric, PlateEntry, Value};
 use crate::units::{MonoTime, usable_bytes_per_second};
 use std::sync::Arc;
 
@@ -10,6 +10,8 @@ use std::sync::Arc;
 const RESIDENT_SHARE: f64 = 0.19;
 /// The same for small cards: T4 26 of 70 W.
 const RESIDENT_SHARE_SMALL: f64 = 0.37;
+/// A power span below this share of the plate separates nothing: the limit is at the resident-idle power.
+const LEAST_SPAN: f64 = 0.05;
 /// Plates below this are small.
 const SMALL_PLATE_W: f64 = 150.0;
 
@@ -41,7 +43,12 @@ struct Source<'a> {
 
 impl Source<'_> {
     fn get(&self, metric: Metric) -> Value {
-        self.state.held.value(metric, self.moment.now, self.moment.interval_s, self.state.silence())
+        self.state.held.value(
+            metric,
+            self.moment.now,
+            self.moment.interval_s,
+            self.state.silence(),
+        )
     }
 }
 
@@ -49,24 +56,43 @@ impl Source<'_> {
 pub(crate) fn derive(state: &DeviceState, entry: Option<&PlateEntry>, moment: Moment) -> Derived {
     let source = Source { state, moment };
     let mut derived = Derived::default();
+    // A nameplate is a whole card's: it says nothing of a slice or of a guest's share.
+    let entry =
+        entry.filter(|_| state.device.kind == DeviceKind::Device && !state.device.virtual_share);
     power(&source, entry, &mut derived);
     heat(&source, entry, &mut derived);
     activity(&source, &mut derived);
     pcie(&source, &mut derived);
     nvlink(&source, entry, &mut derived);
+    time_to_throttle(state, moment, &mut derived);
     derived
+}
+
+/// Sets the time left, which goes with a headroom and a power of this instant only.
+pub(crate) fn time_to_throttle(state: &DeviceState, moment: Moment, derived: &mut Derived) {
+    let figures = &mut derived.figures;
+    let basis = figures
+        .get(Figure::Headroom)
+        .with(figures.get(Figure::Power), |headroom, _| headroom);
+    let left = match state.thermal.seconds_left(moment.now) {
+        Some(left) if basis.age_s == 0.0 => basis.map(|_| left),
+        _ => Value::absent(basis.reading.err().unwrap_or(Absent::NotReported)),
+    };
+    figures.set(Figure::TimeToThrottle, left);
 }
 
 fn power(source: &Source<'_>, entry: Option<&PlateEntry>, derived: &mut Derived) {
     let Moment { now, interval_s } = source.moment;
     let (power, kind, scope) = source.state.power(now, interval_s);
     let default = source.get(Metric::LimitDefault);
-    let entry = entry.filter(|_| !source.state.device.virtual_share);
-    let table = entry.and_then(|e| e.power_w).map_or(Value::absent(Absent::NotReported), Value::fresh);
-    let limit = match scope {
-        "module" => source.get(Metric::ModuleLimit),
-        _ => source.get(Metric::LimitEnforced),
-    };
+    let table = entry
+        .and_then(|e| e.power_w)
+        .map_or(Value::absent(Absent::NotReported), Value::fresh);
+    let limit = source.get(if scope == "module" {
+        Metric::ModuleLimit
+    } else {
+        Metric::LimitEnforced
+    });
     let plate = default.or(table);
     derived.power_kind = kind;
     derived.power_scope = scope;
@@ -84,10 +110,23 @@ fn power(source: &Source<'_>, entry: Option<&PlateEntry>, derived: &mut Derived)
     figures.set(Figure::PlatePower, plate);
     figures.set(
         Figure::RatedPower,
-        rated.and_then(|e| e.power_w).map_or(Value::absent(Absent::NotReported), Value::fresh),
+        rated
+            .and_then(|e| e.power_w)
+            .map_or(Value::absent(Absent::NotReported), Value::fresh),
     );
-    figures.set(Figure::PowerRatio, power.with(plate, |p, plate| p / plate));
-    figures.set(Figure::PowerLimitRatio, power.with(limit, |p, limit| p / limit));
+    // A module's draw is not compared with the plate of the device on it.
+    let ratio = power.with(plate, |p, plate| {
+        if scope == "module" {
+            f64::NAN
+        } else {
+            p / plate
+        }
+    });
+    figures.set(Figure::PowerRatio, ratio);
+    figures.set(
+        Figure::PowerLimitRatio,
+        power.with(limit, |p, limit| p / limit),
+    );
     figures.set(Figure::Energy, source.get(Metric::Energy));
 }
 
@@ -95,23 +134,38 @@ fn heat(source: &Source<'_>, entry: Option<&PlateEntry>, derived: &mut Derived) 
     let temperature = source.get(Metric::CoreTemperature);
     let margin = source.get(Metric::Margin);
     let threshold = source.get(Metric::ThresholdSlowdown);
-    let table = entry.and_then(|e| e.slowdown_c).map_or(Value::absent(Absent::NotReported), Value::fresh);
+    let table = entry
+        .and_then(|e| e.slowdown_c)
+        .map_or(Value::absent(Absent::NotReported), Value::fresh);
     let left = |limit: Value| limit.with(temperature, |limit, now| limit - now);
-    let ways = [("margin", margin), ("threshold", left(threshold)), ("table", left(table))];
+    let ways = [
+        ("margin", margin),
+        ("threshold", left(threshold)),
+        ("table", left(table)),
+    ];
     let best = ways.iter().find(|(_, value)| value.reading.is_ok());
     derived.headroom_source = best.map(|(name, _)| *name);
     derived.temperature_sensor = temperature.reading.is_ok().then_some("core");
     let figures = &mut derived.figures;
     figures.set(Figure::Temperature, temperature);
-    figures.set(Figure::MemoryTemperature, source.get(Metric::MemoryTemperature));
+    figures.set(
+        Figure::MemoryTemperature,
+        source.get(Metric::MemoryTemperature),
+    );
     figures.set(Figure::Slowdown, threshold);
     figures.set(
         Figure::Headroom,
-        best.map_or_else(|| if temperature.reading.is_err() { temperature } else { threshold }, |(_, v)| *v),
+        best.map_or_else(
+            || {
+                if temperature.reading.is_err() {
+                    temperature
+                } else {
+                    threshold
+                }
+            },
+            |(_, v)| *v,
+        ),
     );
-    let left = source.state.thermal.seconds_left();
-    let silent = source.state.silence().unwrap_or(Absent::NotReported);
-    figures.set(Figure::TimeToThrottle, left.map_or(Value::absent(silent), Value::fresh));
 }
 
 fn activity(source: &Source<'_>, derived: &mut Derived) {
@@ -130,35 +184,63 @@ fn activity(source: &Source<'_>, derived: &mut Derived) {
     ] {
         derived.figures.set(figure, source.get(metric));
     }
-    let (work, from) = work(source, &derived.figures);
+    let (work, from) = work(source, &derived.figures, derived.power_scope);
     derived.figures.set(Figure::Work, work);
     derived.work_ratio_source = work.reading.is_ok().then_some(from);
 }
 
 /// Work: SM activity where the driver measures it, else power's place in the span from resident-idle power to
 /// the enforced limit (facts: utilization says only that a kernel was resident).
-fn work(source: &Source<'_>, figures: &Figures) -> (Value, &'static str) {
+fn work(source: &Source<'_>, figures: &Figures, scope: &'static str) -> (Value, &'static str) {
     let sm = figures.get(Figure::SmActive);
     if sm.reading.is_ok() {
         return (sm, "gpm");
     }
     let power = figures.get(Figure::Power);
-    let limit = figures.get(Figure::PowerLimit).or(figures.get(Figure::PlatePower));
-    let Some(limit_w) = limit.ok() else { return (power.with(limit, |_, _| f64::NAN), "estimated") };
+    let limit = figures
+        .get(Figure::PowerLimit)
+        .or(figures.get(Figure::PlatePower));
+    let none = power.with(limit, |_, _| f64::NAN);
+    let Some(limit_w) = limit.ok().filter(|_| scope != "module") else {
+        return (none, "estimated");
+    };
     let plate = figures.get(Figure::PlatePower).ok().unwrap_or(limit_w);
-    let share = if plate < SMALL_PLATE_W { RESIDENT_SHARE_SMALL } else { RESIDENT_SHARE };
+    let share = if plate < SMALL_PLATE_W {
+        RESIDENT_SHARE_SMALL
+    } else {
+        RESIDENT_SHARE
+    };
     let learned = source.state.resident_idle.watts();
     let floor = learned.unwrap_or(share * plate);
-    let span = power.map(|p| ((p - floor) / (limit_w - floor).max(1.0)).max(0.0));
-    (span, if learned.is_some() { "power_span" } else { "estimated" })
+    if limit_w - floor < LEAST_SPAN * plate {
+        return (none, "estimated");
+    }
+    let span = power.map(|p| ((p - floor) / (limit_w - floor)).max(0.0));
+    (
+        span,
+        if learned.is_some() {
+            "power_span"
+        } else {
+            "estimated"
+        },
+    )
 }
 
 fn pcie(source: &Source<'_>, derived: &mut Derived) {
-    let (before, after) =
-        (source.get(Metric::PcieGenerationBefore), source.get(Metric::PcieGenerationAfter));
-    let (width_before, width_after) = (source.get(Metric::PcieWidthBefore), source.get(Metric::PcieWidthAfter));
+    let (before, after) = (
+        source.get(Metric::PcieGenerationBefore),
+        source.get(Metric::PcieGenerationAfter),
+    );
+    let (width_before, width_after) = (
+        source.get(Metric::PcieWidthBefore),
+        source.get(Metric::PcieWidthAfter),
+    );
     let larger = |a: Value, b: Value| {
-        if a.reading.is_ok() && b.reading.is_ok() { a.with(b, f64::max) } else { a.or(b) }
+        if a.reading.is_ok() && b.reading.is_ok() {
+            a.with(b, f64::max)
+        } else {
+            a.or(b)
+        }
     };
     let (generation, width) = (larger(before, after), larger(width_before, width_after));
     let moved = |a: Value, b: Value| matches!((a.reading, b.reading), (Ok(a), Ok(b)) if a != b);
@@ -176,9 +258,13 @@ fn pcie(source: &Source<'_>, derived: &mut Derived) {
     };
     let best = |max: Value, now: Value, device: Value| {
         // The host's maximum is no ceiling where the link already runs faster (seen on GB300).
-        match (max.ok(), now.ok()) {
-            (Some(max), Some(now)) if now > max => device.or(Value::fresh(now)),
-            _ => max.or(device),
+        let known = max.or(device);
+        match (known.ok(), now.ok()) {
+            (Some(most), Some(running)) if running > most => match device.ok() {
+                Some(own) if own >= running => device,
+                _ => now,
+            },
+            _ => known,
         }
     };
     let none = Value::absent(Absent::NotReported);
@@ -188,9 +274,16 @@ fn pcie(source: &Source<'_>, derived: &mut Derived) {
     figures.set(Figure::PcieWidth, width);
     figures.set(
         Figure::PcieGenerationMax,
-        best(source.get(Metric::PcieGenerationMax), generation, source.get(Metric::PcieGenerationDevice)),
+        best(
+            source.get(Metric::PcieGenerationMax),
+            generation,
+            source.get(Metric::PcieGenerationDevice),
+        ),
     );
-    figures.set(Figure::PcieWidthMax, best(source.get(Metric::PcieWidthMax), width, none));
+    figures.set(
+        Figure::PcieWidthMax,
+        best(source.get(Metric::PcieWidthMax), width, none),
+    );
     figures.set(Figure::PcieRx, rx);
     figures.set(Figure::PcieTx, tx);
     figures.set(Figure::PcieUsable, usable);
@@ -214,14 +307,27 @@ fn pcie_rates(source: &Source<'_>) -> (Value, Value, Option<&'static str>) {
         from_counter(Metric::PcieTxBytes, source.state.pcie_tx.per_second()),
     );
     let gpm = (source.get(Metric::GpmPcieRx), source.get(Metric::GpmPcieTx));
-    let getter = (source.get(Metric::PcieRxRate), source.get(Metric::PcieTxRate));
+    let getter = (
+        source.get(Metric::PcieRxRate),
+        source.get(Metric::PcieTxRate),
+    );
     for ((rx, tx), method) in [(counters, "counter"), (gpm, "gpm"), (getter, "getter")] {
         if rx.reading.is_ok() || tx.reading.is_ok() {
             return (rx, tx, Some(method));
         }
     }
-    let waiting = |a: Value, b: Value| if b.reading == Err(Absent::NotSupported) { a } else { b };
-    (waiting(counters.0, getter.0), waiting(counters.1, getter.1), None)
+    let waiting = |a: Value, b: Value| {
+        if b.reading == Err(Absent::NotSupported) {
+            a
+        } else {
+            b
+        }
+    };
+    (
+        waiting(counters.0, getter.0),
+        waiting(counters.1, getter.1),
+        None,
+    )
 }
 
 fn nvlink(source: &Source<'_>, entry: Option<&PlateEntry>, derived: &mut Derived) {
@@ -234,20 +340,37 @@ fn nvlink(source: &Source<'_>, entry: Option<&PlateEntry>, derived: &mut Derived
         };
         by_counter.or(source.get(gpm))
     };
-    let rx = rate(Metric::NvlinkRxBytes, source.state.nvlink_rx.per_second(), Metric::GpmNvlinkRx);
-    let tx = rate(Metric::NvlinkTxBytes, source.state.nvlink_tx.per_second(), Metric::GpmNvlinkTx);
+    let rx = rate(
+        Metric::NvlinkRxBytes,
+        source.state.nvlink_rx.per_second(),
+        Metric::GpmNvlinkRx,
+    );
+    let tx = rate(
+        Metric::NvlinkTxBytes,
+        source.state.nvlink_tx.per_second(),
+        Metric::GpmNvlinkTx,
+    );
     let table = entry
         .and_then(|e| e.nvlink_total_bytes_per_s)
         .filter(|total| *total > 0.0)
-        .map_or(Value::absent(Absent::NotReported), |total| Value::fresh(total / 2.0));
+        .map_or(Value::absent(Absent::NotReported), |total| {
+            Value::fresh(total / 2.0)
+        });
     let plate = source.get(Metric::NvlinkSpeed).or(table);
-    let busier = if rx.reading.is_ok() && tx.reading.is_ok() { rx.with(tx, f64::max) } else { rx.or(tx) };
+    let busier = if rx.reading.is_ok() && tx.reading.is_ok() {
+        rx.with(tx, f64::max)
+    } else {
+        rx.or(tx)
+    };
     let figures = &mut derived.figures;
     figures.set(Figure::NvlinkLinks, source.get(Metric::NvlinkLinks));
     figures.set(Figure::NvlinkUp, source.get(Metric::NvlinkUp));
     figures.set(Figure::NvlinkRx, rx);
     figures.set(Figure::NvlinkTx, tx);
     figures.set(Figure::NvlinkPlate, plate);
-    figures.set(Figure::NvlinkSaturation, busier.with(plate, |rate, plate| rate / plate));
+    figures.set(
+        Figure::NvlinkSaturation,
+        busier.with(plate, |rate, plate| rate / plate),
+    );
     figures.set(Figure::NvlinkErrors, source.get(Metric::NvlinkErrors));
 }

@@ -15,6 +15,14 @@ use std::sync::Arc;
 /// Byte counters count headers too: a full link can show up to 1.2 times what copies reach, and never more than
 /// this share of the raw rate.
 const COUNTER_CEILING: f64 = 1.3;
+/// Counters further apart than this many intervals give no rate.
+const RATE_INTERVALS: f64 = 5.0;
+/// No device draws more: the largest module's limit is 2.9 kW. An energy counter that grows faster is wrong.
+const ENERGY_CEILING_W: f64 = 20_000.0;
+/// Time under a reason grows by at most a second each second, give or take the driver's own clock.
+const REASON_CEILING: f64 = 1.1;
+/// Device processes and hops kept of one device at most.
+pub(crate) const PROCESSES_KEPT: usize = 1024;
 
 /// Power while a process keeps memory and nothing runs, averaged over the seconds seen so far.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -53,10 +61,11 @@ pub(crate) struct DeviceState {
     pub(crate) device: Arc<Device>,
     pub(crate) held: Held,
     pub(crate) sampled: Option<MonoTime>,
+    /// A sample came in the newest tick.
+    pub(crate) polled: bool,
     pub(crate) silent: Option<(Absent, MonoTime)>,
     pub(crate) path: Vec<Hop>,
     pub(crate) processes: Reading<Vec<DeviceProcess>>,
-    pub(crate) processes_at: Option<MonoTime>,
     pub(crate) pcie_rx: Rate,
     pub(crate) pcie_tx: Rate,
     pub(crate) nvlink_rx: Rate,
@@ -81,7 +90,9 @@ pub(crate) struct DeviceState {
     pub(crate) bits_begun: u64,
     /// Polls under load in which the generation was below its maximum, in a row.
     pub(crate) slow_polls: u8,
-    /// Link as last announced.
+    /// The generation in use, and for how many polls in a row.
+    pub(crate) steady: (u8, u8),
+    /// Link as last announced; generation 0 before it was seen in use.
     pub(crate) link: Option<(u8, u8)>,
 }
 
@@ -98,10 +109,10 @@ impl DeviceState {
             device,
             held: Held::default(),
             sampled: None,
+            polled: false,
             silent: None,
             path: Vec::new(),
             processes: Err(Absent::NotReported),
-            processes_at: None,
             pcie_rx: Rate::default(),
             pcie_tx: Rate::default(),
             nvlink_rx: Rate::default(),
@@ -112,7 +123,10 @@ impl DeviceState {
             resident_idle: ResidentIdle::default(),
             thermal: Thermal::default(),
             phase: Phase::Unobserved,
-            state: Shown { state: VerdictState::Unknown, since: None },
+            state: Shown {
+                state: VerdictState::Unknown,
+                since: None,
+            },
             idle_since: None,
             doubtful_since: None,
             xid: None,
@@ -120,6 +134,7 @@ impl DeviceState {
             bits_before: 0,
             bits_begun: 0,
             slow_polls: 0,
+            steady: (0, 0),
             link: None,
         }
     }
@@ -130,48 +145,97 @@ impl DeviceState {
         let observed = seconds.filter(|s| *s > 0.0 && *s <= 2.0 * interval_s);
         self.held.take(sample.at, &sample.readings);
         self.sampled = Some(sample.at);
-        self.bits_before = self.bits_now;
-        self.bits_now = self.held.readings().get(Metric::Reasons).map_or(0, |bits| bits as u64);
-        let ok = |metric: Metric| sample.readings.get(metric).ok();
-        self.take_link_counters(sample);
+        self.polled = true;
+        let ok = |metric: Metric| finite(sample, metric).ok();
+        match finite(sample, Metric::Reasons) {
+            Ok(bits) => (self.bits_before, self.bits_now) = (self.bits_now, bits as u64),
+            Err(why) if why.passing() => {}
+            Err(_) => (self.bits_before, self.bits_now) = (0, 0),
+        }
+        self.take_link_counters(sample, interval_s);
         for ((metric, _), growth) in REASON_COUNTERS.iter().zip(&mut self.reasons) {
             if let Some(value) = ok(*metric) {
-                growth.take(value);
+                growth.take(value, sample.at, REASON_CEILING);
             }
         }
         if let Some(joules) = ok(Metric::Energy) {
-            self.energy.take(joules);
+            self.energy.take(joules, sample.at, ENERGY_CEILING_W);
         }
-        let power = self.power(sample.at, interval_s).0.ok();
-        if let (Some(watts), Some(seconds)) = (power, observed) {
+        let power = self.power(sample.at, interval_s).0;
+        if let (Some(watts), Some(seconds)) = (power.ok().filter(|_| power.age_s == 0.0), observed)
+        {
             self.energy_by_power_j += watts * seconds;
             let idle = ok(Metric::Utilization) == Some(0.0);
             let fastest = ok(Metric::PerformanceState).is_none_or(|p| p == 0.0);
-            if idle && fastest && self.memory_held().is_some() {
+            if idle && fastest && self.memory_held().is_some_and(|bytes| bytes > 0.0) {
                 self.resident_idle.take(watts, seconds);
             }
         }
     }
 
-    fn take_link_counters(&mut self, sample: &Sample) {
-        let ok = |metric: Metric| sample.readings.get(metric).ok();
-        let bits = ok(Metric::PcieCounterBits).map(|b| b as u32);
-        let ceiling = self.link().and_then(raw_bytes_per_second).map(|raw| raw * COUNTER_CEILING);
-        for (rate, metric) in
-            [(&mut self.pcie_rx, Metric::PcieRxBytes), (&mut self.pcie_tx, Metric::PcieTxBytes)]
-        {
-            match ok(metric) {
-                Some(value) => rate.take(value, sample.at, bits, ceiling),
-                None => rate.forget(),
+    fn take_link_counters(&mut self, sample: &Sample, interval_s: f64) {
+        let longest = RATE_INTERVALS * interval_s;
+        let bits = self
+            .held
+            .readings()
+            .get(Metric::PcieCounterBits)
+            .ok()
+            .map(|b| b as u32);
+        let ceiling = self
+            .link()
+            .and_then(raw_bytes_per_second)
+            .map(|raw| raw * COUNTER_CEILING);
+        for (rate, metric) in [
+            (&mut self.pcie_rx, Metric::PcieRxBytes),
+            (&mut self.pcie_tx, Metric::PcieTxBytes),
+        ] {
+            match finite(sample, metric) {
+                Ok(value) => rate.take(value, sample.at, bits, ceiling, longest),
+                Err(why) if why.passing() => {}
+                Err(_) => rate.forget(),
             }
         }
-        for (rate, metric) in
-            [(&mut self.nvlink_rx, Metric::NvlinkRxBytes), (&mut self.nvlink_tx, Metric::NvlinkTxBytes)]
-        {
-            match ok(metric) {
-                Some(value) => rate.take(value, sample.at, Some(64), None),
-                None => rate.forget(),
+        for (rate, metric) in [
+            (&mut self.nvlink_rx, Metric::NvlinkRxBytes),
+            (&mut self.nvlink_tx, Metric::NvlinkTxBytes),
+        ] {
+            match finite(sample, metric) {
+                Ok(value) => rate.take(value, sample.at, Some(64), None, longest),
+                Err(why) if why.passing() => {}
+                Err(_) => rate.forget(),
             }
+        }
+    }
+
+    /// Nobody looked for more than two intervals: nothing went on meanwhile as far as is known.
+    pub(crate) fn after_gap(&mut self, at: Timestamp) {
+        (self.idle_since, self.doubtful_since) = (None, None);
+        (self.bits_before, self.bits_now) = (self.bits_begun, self.bits_begun);
+        (self.slow_polls, self.steady) = (0, (0, 0));
+        if self.state.state != VerdictState::Lost {
+            self.state.since = Some(at);
+        }
+    }
+
+    /// The boot clock began anew: instants of the other boot, and what was read then, mean nothing any more.
+    pub(crate) fn after_boot(&mut self, now: MonoTime) {
+        self.held = Held::default();
+        (self.sampled, self.thermal) = (None, Thermal::default());
+        self.processes = Err(Absent::NotReported);
+        for rate in [
+            &mut self.pcie_rx,
+            &mut self.pcie_tx,
+            &mut self.nvlink_rx,
+            &mut self.nvlink_tx,
+        ] {
+            rate.forget();
+        }
+        self.reasons
+            .iter_mut()
+            .chain([&mut self.energy])
+            .for_each(Growth::begin_anew);
+        if let Some((_, since)) = &mut self.silent {
+            *since = now;
         }
     }
 
@@ -182,13 +246,23 @@ impl DeviceState {
             (Some(a), Some(b)) => Some(a.max(b)),
             (one, other) => one.or(other),
         };
-        let generation = larger(get(Metric::PcieGenerationBefore), get(Metric::PcieGenerationAfter))?;
+        let generation = larger(
+            get(Metric::PcieGenerationBefore),
+            get(Metric::PcieGenerationAfter),
+        )?;
         let width = larger(get(Metric::PcieWidthBefore), get(Metric::PcieWidthAfter))?;
-        Some(LinkSpeed { generation: generation as u8, width: width as u8 })
+        Some(LinkSpeed {
+            generation: generation as u8,
+            width: width as u8,
+        })
     }
 
     /// Power now with its kind and scope: the one-second average where the driver has one, so that history keeps one kind.
-    pub(crate) fn power(&self, now: MonoTime, interval_s: f64) -> (Value, &'static str, &'static str) {
+    pub(crate) fn power(
+        &self,
+        now: MonoTime,
+        interval_s: f64,
+    ) -> (Value, &'static str, &'static str) {
         let value = |metric| self.held.value(metric, now, interval_s, self.silence());
         let usage_kind = match self.device.power_usage_is_average {
             Some(true) => "average",
@@ -215,6 +289,19 @@ impl DeviceState {
         self.silent.map(|(why, _)| why)
     }
 
+    /// The processes as they are to be shown: those of a device that is lost, or silent for long, are not known.
+    pub(crate) fn processes_now(&self, moment: Moment) -> Reading<&[DeviceProcess]> {
+        match self.silent {
+            Some((why, since))
+                if why == Absent::Lost
+                    || moment.now.seconds_since(since) > RATE_INTERVALS * moment.interval_s =>
+            {
+                Err(why)
+            }
+            _ => self.processes.as_deref().map_err(|why| *why),
+        }
+    }
+
     /// Bytes kept by processes of this device, where any is known to hold memory.
     pub(crate) fn memory_held(&self) -> Option<f64> {
         let processes = self.processes.as_ref().ok()?;
@@ -224,7 +311,25 @@ impl DeviceState {
 
     /// Utilization read within the last two intervals: what is older does not say what a second was spent on.
     pub(crate) fn fresh_utilization(&self, moment: Moment) -> Option<f64> {
-        let value = self.held.value(Metric::Utilization, moment.now, moment.interval_s, self.silence());
-        value.ok().filter(|_| value.age_s <= 2.0 * moment.interval_s)
+        let value = self.held.value(
+            Metric::Utilization,
+            moment.now,
+            moment.interval_s,
+            self.silence(),
+        );
+        value
+            .ok()
+            .filter(|_| value.age_s <= 2.0 * moment.interval_s)
     }
+}
+
+/// A reading as it came, with numbers that are none refused.
+fn finite(sample: &Sample, metric: Metric) -> Reading<f64> {
+    sample.readings.get(metric).and_then(|v| {
+        if v.is_finite() {
+            Ok(v)
+        } else {
+            Err(Absent::Implausible(0.0))
+        }
+    })
 }

@@ -1,24 +1,32 @@
 //! One tick into the session.
 
-use super::derive::{Moment, derive};
+use super::derive::{self, Moment};
 use super::device::DeviceState;
-use super::known::{is_doubtful, link_in_use};
-use super::{EVENTS_KEPT, Instant, Series, Session, happen};
+use super::known::{is_doubtful, link_in_use, xid_replaces};
+use super::{EVENTS_KEPT, Instant, Series, Session, bounded, happen};
 use crate::ledger::{BoardStep, DeviceStep, Step};
 use crate::model::{
-    Absent, BillingStart, BillingStartSource, Change, Device, DeviceId, DeviceProcess, Event, EventKind, Figure,
-    Phase, ProbeStatus, Reading, Tick, VerdictState,
+    Absent, Change, DeviceId, Event, EventKind, Figure, Phase, PsiScope, Tick, VerdictState,
 };
+use crate::units::MonoTime;
 use std::sync::Arc;
 
-/// Wall and boot clock may differ by this much between two ticks; more is a jump. Slewing stays below it.
+/// Wall and boot clock may differ by this much between two ticks; more is a jump.
 const CLOCK_JUMP_S: f64 = 2.0;
+/// Over a long time they may differ more: clocks are slewed by 500 ppm at most (`adjtimex`), twice that is allowed.
+const CLOCK_SLEW: f64 = 0.001;
+/// Our own cgroup's I/O pressure over which a second without work counts as waiting for storage (facts: 10 %).
+const PSI_WAITING: f64 = 0.10;
+/// Bytes kept of an event's text.
+const EVENT_BYTES: usize = 1024;
+/// Figures kept of an event.
+const EVENT_DATA: usize = 32;
 
 impl Session {
     /// Takes one tick in.
     pub fn fold(&mut self, tick: &Tick) {
         let mut events: Vec<Event> = Vec::new();
-        self.note_clock(tick, &mut events);
+        self.clocks(tick, &mut events);
         self.start.last = Some(Instant {
             seq: tick.seq,
             at: tick.at,
@@ -26,189 +34,127 @@ impl Session {
             interval: tick.interval,
             dropped: tick.dropped,
         });
+        for state in &mut self.start.devices {
+            state.polled = false;
+        }
         for change in &tick.changes {
             self.change(change, tick, &mut events);
         }
         if let Some(host) = &tick.host {
             self.start.host_sample = Some((tick.mono, host.clone()));
         }
-        let moment = self.moment();
-        for sample in &tick.samples {
-            if let Some(state) = self.start.devices.iter_mut().find(|d| d.device.id == sample.device) {
-                state.take(sample, moment.interval_s);
-            }
-        }
+        self.samples(tick, &mut events);
         self.events_of(tick, &mut events);
         self.observe(tick);
-        self.after(tick, moment, &mut events);
-        for event in events {
-            if self.start.events.len() >= EVENTS_KEPT {
-                self.start.events.pop_front();
-            }
-            self.start.events.push_back(event);
-        }
+        self.after(tick, &mut events);
+        self.keep(events);
     }
 
     /// The newest tick's instant.
     pub(super) fn moment(&self) -> Moment {
         let last = self.start.last;
         Moment {
-            now: last.map_or(crate::units::MonoTime(0), |l| l.mono),
+            now: last.map_or(MonoTime(0), |l| l.mono),
             interval_s: last.map_or(1.0, |l| l.interval.as_secs_f64()),
         }
     }
 
-    fn note_clock(&self, tick: &Tick, events: &mut Vec<Event>) {
+    /// What the two clocks say of the time since the previous tick: a jump, a gap, another boot.
+    fn clocks(&mut self, tick: &Tick, events: &mut Vec<Event>) {
         let Some(last) = self.start.last else { return };
-        let wall = tick.at.duration_since(last.at).as_secs_f64();
-        let jump = wall - tick.mono.seconds_since(last.mono);
-        if jump.abs() > CLOCK_JUMP_S {
+        let passed = tick.mono.seconds_since(last.mono);
+        let gap = passed > 2.0 * tick.interval.max(last.interval).as_secs_f64();
+        let boot = passed < 0.0;
+        if gap || boot {
+            for state in &mut self.start.devices {
+                state.after_gap(tick.at);
+                if boot {
+                    state.after_boot(tick.mono);
+                }
+            }
+        }
+        if boot {
+            self.series.clear();
+            self.start.host_sample = None;
+            return;
+        }
+        let jump = tick.at.duration_since(last.at).as_secs_f64() - passed;
+        if jump.abs() > CLOCK_JUMP_S + CLOCK_SLEW * passed {
             let text = format!("The wall clock jumped by {jump:+.0} s");
+            let data = [("seconds", format!("{jump:.3}"))];
             events.push(happen::event(
                 tick.at,
                 None,
                 EventKind::ClockJump,
                 text,
-                &[("seconds", format!("{jump:.3}"))],
+                &data,
             ));
+        }
+    }
+
+    fn samples(&mut self, tick: &Tick, events: &mut Vec<Event>) {
+        let interval_s = tick.interval.as_secs_f64();
+        let said_silent = |id: &DeviceId| {
+            tick.changes
+                .iter()
+                .any(|c| matches!(c, Change::Silent(of, ..) if of == id))
+        };
+        for (place, sample) in tick.samples.iter().enumerate() {
+            // Sources keep the order of the devices, mostly.
+            let hint = self
+                .start
+                .devices
+                .get(place)
+                .is_some_and(|d| d.device.id == sample.device);
+            let place = if hint {
+                Some(place)
+            } else {
+                self.start
+                    .devices
+                    .iter()
+                    .position(|d| d.device.id == sample.device)
+            };
+            let Some(state) = place.and_then(|i| self.start.devices.get_mut(i)) else {
+                continue;
+            };
+            // A device that was not listed for a while and is sampled again need not be announced.
+            if let Some((_, since)) = state.silent
+                && sample.at > since
+                && !said_silent(&sample.device)
+            {
+                happen::answers(state, tick.at, events);
+            }
+            state.take(sample, interval_s);
         }
     }
 
     fn events_of(&mut self, tick: &Tick, events: &mut Vec<Event>) {
         for event in &tick.events {
             if event.kind == EventKind::Xid
-                && let Some(id) = &event.device
-                && let Some(state) = self.start.devices.iter_mut().find(|d| d.device.id == *id)
+                && let Some(state) = event.device.as_ref().and_then(|id| self.state_of(id))
             {
                 let code = event.data.iter().find(|(name, _)| &**name == "code");
-                if let Some(code) = code.and_then(|(_, code)| code.parse().ok()) {
+                if let Some(code) = code.and_then(|(_, code)| code.parse().ok())
+                    && xid_replaces(state.xid, (code, event.at))
+                {
                     state.xid = Some((code, event.at));
                 }
             }
-            events.push(event.clone());
+            let mut kept = event.clone();
+            kept.text = bounded(kept.text, EVENT_BYTES);
+            kept.data.truncate(EVENT_DATA);
+            events.push(kept);
         }
     }
 
-    fn change(&mut self, change: &Change, tick: &Tick, events: &mut Vec<Event>) {
-        match change {
-            Change::Device(device) => self.device(device),
-            Change::Path(id, hops) => self.with(id, |state| state.path.clone_from(hops)),
-            Change::Processes(id, list) => self.processes(id, list, tick, events),
-            Change::HostProcesses(list) => self.host_processes(list),
-            Change::Host(host) => {
-                self.start.startup.boot = host.boot.ok();
-                self.start.host = host.clone();
-                let offers = [
-                    (host.container_started, BillingStartSource::Container),
-                    (host.boot, BillingStartSource::Boot),
-                ];
-                for (at, source) in offers {
-                    if let Ok(at) = at {
-                        self.ledger.offer_start(BillingStart { at, source });
-                    }
-                }
-            }
-            Change::Probe(report) => {
-                let seen_failing = self
-                    .start
-                    .probes
-                    .iter()
-                    .any(|p| p.vendor == report.vendor && !matches!(p.status, ProbeStatus::Ok | ProbeStatus::Starting));
-                if seen_failing && report.status == ProbeStatus::Ok {
-                    self.start.startup.driver_visible.get_or_insert(tick.at);
-                }
-                match self.start.probes.iter_mut().find(|p| p.vendor == report.vendor) {
-                    Some(slot) => slot.clone_from(report),
-                    None => self.start.probes.push(report.clone()),
-                }
-            }
-            Change::Silent(id, why, since) => {
-                let (why, since) = (*why, *since);
-                let lost = why == Absent::Lost;
-                let mut news = None;
-                self.with(id, |state| {
-                    if state.silent.is_none_or(|(before, _)| before != why) {
-                        let what = if lost { "is lost" } else { "does not answer in time" };
-                        let text = format!("{} {} {what}", state.device.index, state.device.name);
-                        news = Some(happen::event(tick.at, Some(state), EventKind::Lost, text, &[("why", why.word().to_owned())]));
-                    }
-                    state.silent = Some((why, since));
-                });
-                events.extend(news);
-            }
-            Change::Answers(id) => {
-                let mut news = None;
-                self.with(id, |state| {
-                    if state.silent.take().is_some() {
-                        let text = format!("{} {} answers again", state.device.index, state.device.name);
-                        news = Some(happen::event(tick.at, Some(state), EventKind::Recovered, text, &[]));
-                    }
-                });
-                events.extend(news);
-            }
-            Change::Gone(id) => {
-                // A device keeps its row, history and meter; an instance that was taken down leaves.
-                let gone = |d: &DeviceState| d.device.id == *id && d.device.parent.is_some();
-                self.start.devices.retain(|d| !gone(d));
-                let mut news = None;
-                self.with(id, |state| {
-                    if state.silent.is_none_or(|(why, _)| why != Absent::Lost) {
-                        let text =
-                            format!("{} {} is not listed any more", state.device.index, state.device.name);
-                        news = Some(happen::event(tick.at, Some(state), EventKind::Lost, text, &[]));
-                        state.silent = Some((Absent::Lost, tick.mono));
-                    }
-                });
-                events.extend(news);
-            }
+    fn keep(&mut self, events: Vec<Event>) {
+        if events.is_empty() {
+            return;
         }
-    }
-
-    fn with(&mut self, id: &DeviceId, act: impl FnOnce(&mut DeviceState)) {
-        if let Some(state) = self.start.devices.iter_mut().find(|d| d.device.id == *id) {
-            act(state);
-        }
-    }
-
-    fn device(&mut self, device: &Arc<Device>) {
-        match self.start.devices.iter_mut().find(|d| d.device.id == device.id) {
-            Some(state) => state.device = device.clone(),
-            None => self.start.devices.push(DeviceState::new(device.clone())),
-        }
-        // Vendors in their own order, devices as the vendor lists them, instances behind their parent.
-        let parents: std::collections::HashMap<DeviceId, u32> =
-            self.start.devices.iter().map(|d| (d.device.id.clone(), d.device.index)).collect();
-        self.start.devices.sort_by_key(|d| {
-            let parent = d.device.parent.as_ref().and_then(|p| parents.get(p)).copied();
-            (d.device.vendor, parent.unwrap_or(d.device.index), parent.is_some(), d.device.index)
-        });
-    }
-
-    fn processes(
-        &mut self,
-        id: &DeviceId,
-        list: &Reading<Vec<DeviceProcess>>,
-        tick: &Tick,
-        events: &mut Vec<Event>,
-    ) {
-        let pids = |list: &Reading<Vec<DeviceProcess>>| -> Option<Vec<u32>> {
-            list.as_ref().ok().map(|l| l.iter().map(|p| p.pid).collect())
-        };
-        let Some(state) = self.start.devices.iter_mut().find(|d| d.device.id == *id) else { return };
-        if let (Some(before), Some(after)) = (pids(&state.processes), pids(list)) {
-            happen::processes(state, &before, &after, tick.at, events);
-        }
-        state.processes.clone_from(list);
-        state.processes_at = Some(tick.mono);
-    }
-
-    fn host_processes(&mut self, list: &[crate::model::Process]) {
-        self.start.host_processes = list.to_vec();
-        let earliest = list.iter().filter(|p| !p.foreign).filter_map(|p| p.started.ok()).min();
-        if let Some(earliest) = earliest {
-            let first = self.start.startup.first_process.get_or_insert(earliest);
-            *first = earliest.min(*first);
-        }
+        let kept = Arc::make_mut(&mut self.start.events);
+        kept.extend(events);
+        let over = kept.len().saturating_sub(EVENTS_KEPT);
+        kept.drain(..over);
     }
 
     /// Books the time since the previous tick.
@@ -216,93 +162,164 @@ impl Session {
         let moment = self.moment();
         let mut boards: Vec<BoardStep> = Vec::new();
         for state in &self.start.devices {
-            let has_process = state.processes.as_ref().ok().map(|list| !list.is_empty());
+            let utilization = state.fresh_utilization(moment);
             let step = DeviceStep {
                 id: state.device.id.clone(),
-                utilization: state.fresh_utilization(moment),
-                has_process,
+                utilization,
+                has_process: state.processes.as_ref().ok().map(|list| !list.is_empty()),
                 held: state.memory_held().is_some_and(|bytes| bytes > 0.0),
-                io_waiting: self.io_waiting(state),
+                io_waiting: self.io_waiting(state, utilization, moment),
                 silent: state.silent.is_some(),
             };
-            match boards.iter_mut().find(|b| b.board == state.device.board) {
+            // Devices of one board mostly follow each other.
+            match boards
+                .iter_mut()
+                .rev()
+                .find(|b| b.board == state.device.board)
+            {
                 Some(board) => board.devices.push(step),
-                None => boards.push(BoardStep { board: state.device.board.clone(), devices: vec![step] }),
+                None => boards.push(BoardStep {
+                    board: state.device.board.clone(),
+                    devices: vec![step],
+                }),
             }
         }
-        self.ledger.observe(&Step { at: tick.at, mono: tick.mono, interval: tick.interval, boards: &boards });
+        self.ledger.observe(&Step {
+            at: tick.at,
+            mono: tick.mono,
+            interval: tick.interval,
+            boards: &boards,
+        });
     }
 
-    /// Whether a thread of the device's owners waits for storage; `None` where no owner can be looked at.
-    fn io_waiting(&self, state: &DeviceState) -> Option<bool> {
-        let owners = state.processes.as_ref().ok()?;
-        if owners.is_empty() {
+    /// Whether a thread of the device's owners, or our own cgroup, waits for storage. `None` where neither can be
+    /// seen. Threads are only looked at while the device does nothing: while it computes, that an owner is ours is
+    /// enough to know that it does not wait.
+    fn io_waiting(
+        &self,
+        state: &DeviceState,
+        utilization: Option<f64>,
+        moment: Moment,
+    ) -> Option<bool> {
+        if state.processes.as_ref().is_ok_and(Vec::is_empty) {
             return Some(false);
         }
-        let mut seen = None;
-        for owner in owners {
-            let host = self.start.host_processes.iter().find(|p| p.pid == owner.pid && !p.foreign);
-            if let Some(waiting) = host.and_then(|p| p.waiting_threads.ok()) {
-                seen = Some(seen.unwrap_or(false) || waiting > 0);
-            }
-        }
-        seen
+        let computes = utilization.is_some_and(|u| u > self.start.config.compute_threshold);
+        let owners = state.processes.as_deref().unwrap_or_default();
+        let threads = owners
+            .iter()
+            .filter_map(|owner| self.host_process(owner.pid).filter(|p| !p.foreign))
+            .filter_map(|p| match p.waiting_threads {
+                Ok(waiting) => Some(waiting > 0),
+                Err(_) => (computes && p.name.is_ok()).then_some(false),
+            });
+        threads
+            .chain(self.own_pressure(moment))
+            .reduce(|a, b| a || b)
     }
 
-    /// What follows from the whole tick for each device: states, since when, series, events.
-    fn after(&mut self, tick: &Tick, moment: Moment, events: &mut Vec<Event>) {
-        let threshold = self.start.config.compute_threshold;
+    /// Whether our own cgroup waits for storage; `None` where only the host's pressure is known, other people's too.
+    fn own_pressure(&self, moment: Moment) -> Option<bool> {
+        let (at, host) = self.start.host_sample.as_ref()?;
+        let fresh = moment.now.seconds_since(*at) <= 2.0 * moment.interval_s;
+        let own = fresh && host.psi_scope == Ok(PsiScope::Cgroup);
+        host.psi_io_some_ratio
+            .ok()
+            .filter(|_| own)
+            .map(|some| some > PSI_WAITING)
+    }
+
+    /// What follows from the whole tick for each device: figures, states, since when, series, events.
+    fn after(&mut self, tick: &Tick, events: &mut Vec<Event>) {
+        let moment = self.moment();
         let plates = self.plates.clone();
+        let history = self.start.config.history;
+        self.derived.clear();
         for state in &mut self.start.devices {
             let entry = plates.find(&state.device.name).map(AsRef::as_ref);
-            let figures = derive(state, entry, moment).figures;
-            let get = |figure| figures.get(figure).ok();
-            let fresh = state.sampled == Some(moment.now)
-                || state.sampled.is_some_and(|at| moment.now.seconds_since(at) < moment.interval_s);
-            if fresh && state.silent.is_none() {
-                state.thermal.take(moment.now, get(Figure::Headroom), get(Figure::Power));
-            }
-            state.phase = self.ledger.phase(&state.device.id);
-            let shown = match (state.silent, state.phase) {
-                (Some((Absent::Lost, _)), _) => VerdictState::Lost,
-                (_, Phase::Unobserved) => VerdictState::Unknown,
-                _ if get(Figure::Utilization).is_some_and(|u| u > threshold) => VerdictState::Working,
-                _ => VerdictState::Idle,
+            let mut derived = derive::derive(state, entry, moment);
+            // Only what was read for this tick: a held value is no new point of anything.
+            let fresh = |figure| {
+                let value = derived.figures.get(figure);
+                value
+                    .ok()
+                    .filter(|_| value.age_s == 0.0 && state.silent.is_none())
             };
-            if state.state.state != shown || state.state.since.is_none() {
-                state.state.state = shown;
-                state.state.since = Some(tick.at);
-            }
-            state.idle_since = (shown == VerdictState::Idle).then(|| state.idle_since.unwrap_or(moment.now));
+            let point = [
+                Figure::Power,
+                Figure::Temperature,
+                Figure::Headroom,
+                Figure::PcieRx,
+                Figure::PcieTx,
+                Figure::Utilization,
+                Figure::Work,
+            ]
+            .map(fresh);
+            let [power, _, headroom, ..] = point;
+            state
+                .thermal
+                .take(state.device.index, moment.now, headroom, power);
+            derive::time_to_throttle(state, moment, &mut derived);
+            state.phase = self.ledger.phase(&state.device.id);
+            shown(state, tick, moment);
             state.doubtful_since =
-                is_doubtful(&figures).then(|| state.doubtful_since.unwrap_or(moment.now));
-            let in_use = link_in_use(&figures);
-            let slow = in_use
-                && matches!((get(Figure::PcieGeneration), get(Figure::PcieGenerationMax)), (Some(now), Some(max)) if now < max);
-            state.slow_polls = if slow { state.slow_polls.saturating_add(1) } else { 0 };
-            happen::throttling(state, tick.at, events);
-            happen::link(state, &figures, in_use, tick.at, events);
-            let fresh = |figure| if fresh { get(figure) } else { None };
-            let history = self.start.config.history;
-            self.series
-                .entry(state.device.id.clone())
-                .or_insert_with(|| Series::new(history))
-                .push(
-                    moment.now,
-                    [
-                        fresh(Figure::Power),
-                        fresh(Figure::Temperature),
-                        fresh(Figure::Headroom),
-                        fresh(Figure::PcieRx),
-                        fresh(Figure::PcieTx),
-                        fresh(Figure::Utilization),
-                        fresh(Figure::Work),
-                    ],
-                );
+                is_doubtful(&derived.figures).then(|| state.doubtful_since.unwrap_or(moment.now));
+            if state.polled {
+                polls(state, &derived);
+                happen::throttling(state, tick.at, events);
+                happen::link(state, &derived.figures, tick.at, events);
+            }
+            match self.series.get_mut(&state.device.id) {
+                Some(series) => series.push(moment.now, point),
+                None => {
+                    let mut series = Series::new(history);
+                    series.push(moment.now, point);
+                    self.series.insert(state.device.id.clone(), series);
+                }
+            }
+            self.derived.push(derived);
         }
-        let startup = self.ledger.startup();
-        self.start.startup.billing_started = startup.billing_started;
-        self.start.startup.first_compute = self.start.startup.first_compute.or(startup.first_compute);
-        self.start.startup.first_process = self.start.startup.first_process.or(startup.first_process);
+        let seen = self.ledger.startup();
+        let startup = &mut self.start.startup;
+        startup.billing_started = seen.billing_started;
+        startup.first_compute = startup.first_compute.or(seen.first_compute);
+        startup.first_process = startup.first_process.or(seen.first_process);
     }
+}
+
+/// The state that is shown, and since when.
+fn shown(state: &mut DeviceState, tick: &Tick, moment: Moment) {
+    let shown = match (state.silent, state.phase) {
+        (Some((Absent::Lost, _)), _) => VerdictState::Lost,
+        (_, Phase::Unobserved) => VerdictState::Unknown,
+        (_, Phase::Compute) => VerdictState::Working,
+        _ => VerdictState::Idle,
+    };
+    if state.state.state != shown || state.state.since.is_none() {
+        state.state.state = shown;
+        state.state.since = Some(tick.at);
+    }
+    state.idle_since =
+        (shown == VerdictState::Idle).then(|| state.idle_since.unwrap_or(moment.now));
+}
+
+/// Counts polls in which the link was in use, and those of them below its best generation.
+fn polls(state: &mut DeviceState, derived: &derive::Derived) {
+    let get = |figure| derived.figures.get(figure).ok();
+    let generation = get(Figure::PcieGeneration).filter(|_| link_in_use(&derived.figures));
+    state.steady = match generation {
+        Some(now) if now as u8 == state.steady.0 => {
+            (state.steady.0, state.steady.1.saturating_add(1))
+        }
+        Some(now) => (now as u8, 1),
+        None => (0, 0),
+    };
+    let slow = generation
+        .zip(get(Figure::PcieGenerationMax))
+        .is_some_and(|(now, max)| now < max);
+    state.slow_polls = if slow {
+        state.slow_polls.saturating_add(1)
+    } else {
+        0
+    };
 }

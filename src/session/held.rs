@@ -16,17 +16,21 @@ pub(crate) struct Held {
 
 impl Default for Held {
     fn default() -> Self {
-        Self { readings: Readings::default(), at: vec![MonoTime(0); Metric::COUNT] }
+        Self {
+            readings: Readings::default(),
+            at: vec![MonoTime(0); Metric::COUNT],
+        }
     }
 }
 
 impl Held {
-    /// Takes a sample in. A passing absence (timed out, implausible, lost) keeps the last good value; its age grows.
+    /// Takes a sample in. Where the source did not answer (timed out, lost, stale) the last good value stays and its
+    /// age grows; where it answered with a number that cannot be, that is what it said.
     pub(crate) fn take(&mut self, at: MonoTime, readings: &Readings) {
         for metric in Metric::ALL {
             let reading = readings.get(*metric);
-            let keep =
-                reading.is_err_and(Absent::passing) && self.readings.get(*metric).is_ok();
+            let unanswered = |why: Absent| why.passing() && !matches!(why, Absent::Implausible(_));
+            let keep = reading.is_err_and(unanswered) && self.readings.get(*metric).is_ok();
             if !keep {
                 self.readings.set(*metric, reading);
                 if let Some(slot) = self.at.get_mut(*metric as usize) {
@@ -56,15 +60,28 @@ impl Held {
                 reading: Ok(number),
                 age_s: if age_s > interval_s * 1.5 { age_s } else { 0.0 },
             },
-            (Ok(_), silent) => {
-                Value { reading: Err(silent.unwrap_or(Absent::Stale)), age_s }
-            }
+            (Ok(_), silent) => Value {
+                reading: Err(silent.unwrap_or(Absent::Stale)),
+                age_s,
+            },
             (Err(Absent::NotReported), Some(why)) => Value::absent(why),
             (Err(why), _) => Value::absent(why),
         }
     }
 
-    /// The newest raw readings, passing absences held.
+    /// All metrics as they are to be shown at `now`: none older than five intervals.
+    pub(crate) fn shown(&self, now: MonoTime, interval_s: f64, silent: Option<Absent>) -> Readings {
+        let mut shown = Readings::default();
+        for metric in Metric::ALL {
+            shown.set(
+                *metric,
+                self.value(*metric, now, interval_s, silent).reading,
+            );
+        }
+        shown
+    }
+
+    /// The newest raw readings, those that were not answered held.
     pub(crate) fn readings(&self) -> &Readings {
         &self.readings
     }
@@ -85,13 +102,19 @@ mod tests {
     }
 
     #[test]
-    fn an_implausible_value_keeps_the_last_one_with_its_age_until_it_is_stale() {
+    fn a_value_whose_source_does_not_answer_stays_with_its_age_until_it_is_stale() {
         let mut held = Held::default();
         held.take(second(1), &with(Ok(0.5)));
-        held.take(second(3), &with(Err(Absent::Implausible(4_294_967_295.0))));
+        held.take(second(3), &with(Err(Absent::TimedOut)));
         let value = |now| held.value(Metric::Utilization, second(now), 1.0, None);
         assert_eq!(value(1), Value::fresh(0.5));
-        assert_eq!(value(3), Value { reading: Ok(0.5), age_s: 2.0 });
+        assert_eq!(
+            value(3),
+            Value {
+                reading: Ok(0.5),
+                age_s: 2.0
+            }
+        );
         assert_eq!(value(6).reading, Ok(0.5));
         assert_eq!(value(7).reading, Err(Absent::Stale));
     }
@@ -101,12 +124,29 @@ mod tests {
         let mut held = Held::default();
         held.take(second(1), &with(Err(Absent::Implausible(808.0))));
         assert_eq!(
-            held.value(Metric::Utilization, second(1), 1.0, None).reading,
+            held.value(Metric::Utilization, second(1), 1.0, None)
+                .reading,
             Err(Absent::Implausible(808.0))
         );
         assert_eq!(
-            held.value(Metric::Energy, second(1), 1.0, Some(Absent::TimedOut)).reading,
+            held.value(Metric::Energy, second(1), 1.0, Some(Absent::TimedOut))
+                .reading,
             Err(Absent::TimedOut)
+        );
+    }
+
+    #[test]
+    fn an_implausible_value_is_told_at_once_with_what_the_driver_said() {
+        let mut held = Held::default();
+        held.take(second(1), &with(Ok(0.5)));
+        held.take(second(2), &with(Err(Absent::Implausible(4_294_967_295.0))));
+        let value = held.value(Metric::Utilization, second(2), 1.0, None);
+        assert_eq!(value.reading, Err(Absent::Implausible(4_294_967_295.0)));
+        held.take(second(3), &with(Ok(f64::NAN)));
+        assert!(
+            held.value(Metric::Utilization, second(3), 1.0, None)
+                .reading
+                .is_err()
         );
     }
 
@@ -116,7 +156,8 @@ mod tests {
         held.take(second(1), &with(Ok(0.5)));
         held.take(second(2), &with(Err(Absent::NotSupported)));
         assert_eq!(
-            held.value(Metric::Utilization, second(2), 1.0, None).reading,
+            held.value(Metric::Utilization, second(2), 1.0, None)
+                .reading,
             Err(Absent::NotSupported)
         );
     }

@@ -1,5 +1,6 @@
 //! The fold: ticks in, a view out. It has no clock, file, network, environment or random number; time is in the tick.
 
+mod change;
 mod derive;
 mod device;
 mod fold;
@@ -20,15 +21,21 @@ pub use view::worse;
 
 use crate::ledger::{Checkpoint, Ledger};
 use crate::model::{
-    Config, DeviceId, Event, Host, HostSample, PlateEntry, Plates, ProbeReport, Process, SourceKind, Startup,
+    Config, DeviceId, Event, Host, HostSample, PlateEntry, Plates, ProbeReport, Process,
+    SourceKind, Startup, Vendor,
 };
 use crate::units::MonoTime;
+use derive::Derived;
 use device::DeviceState;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Devices kept at most, instances included.
+const DEVICES_KEPT: usize = 1024;
+/// Host processes kept at most.
+const HOST_PROCESSES_KEPT: usize = 4096;
 /// Events kept for the screen and the documents.
 const EVENTS_KEPT: usize = 1000;
 
@@ -47,8 +54,18 @@ pub struct Start {
     host_processes: Vec<Process>,
     probes: Vec<ProbeReport>,
     startup: Startup,
-    events: VecDeque<Event>,
+    events: Arc<Vec<Event>>,
+    driver: DriverSeen,
     last: Option<Instant>,
+}
+
+/// What the probes said of drivers so far.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+struct DriverSeen {
+    /// A driver answered.
+    answered: bool,
+    /// Vendors whose driver was looked for in vain.
+    missing: Vec<Vendor>,
 }
 
 /// The newest tick's frame.
@@ -61,11 +78,23 @@ struct Instant {
     dropped: u64,
 }
 
+/// A text of at most so many bytes, cut between characters.
+fn bounded(text: Arc<str>, most: usize) -> Arc<str> {
+    if text.len() <= most {
+        return text;
+    }
+    let end = text.floor_char_boundary(most);
+    text.get(..end).map_or_else(|| Arc::from(""), Arc::from)
+}
+
 impl Start {
     /// A first start: nothing is remembered.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self { config, ..Self::default() }
+        Self {
+            config,
+            ..Self::default()
+        }
     }
 }
 
@@ -76,6 +105,8 @@ pub struct Session {
     ledger: Ledger,
     plates: Arc<Plates>,
     series: BTreeMap<DeviceId, Series>,
+    /// Of each device in `start`, in the same order, as of the newest tick.
+    derived: Vec<Derived>,
 }
 
 impl Session {
@@ -83,13 +114,31 @@ impl Session {
     #[must_use]
     pub fn new(start: Start, plates: Arc<Plates>, source: SourceKind) -> Self {
         let ledger = Ledger::new(&start.config, start.ledger.clone());
-        Self { ledger, plates, source, series: BTreeMap::new(), start }
+        let mut session = Self {
+            ledger,
+            plates,
+            source,
+            series: BTreeMap::new(),
+            start,
+            derived: Vec::new(),
+        };
+        let moment = session.moment();
+        session.derived = session
+            .start
+            .devices
+            .iter()
+            .map(|d| derive::derive(d, session.entry(d), moment))
+            .collect();
+        session
     }
 
     /// Everything that is needed to go on from here with the same results.
     #[must_use]
     pub fn start(&self) -> Start {
-        Start { ledger: Some(self.ledger.checkpoint()), ..self.start.clone() }
+        Start {
+            ledger: Some(self.ledger.checkpoint()),
+            ..self.start.clone()
+        }
     }
 
     /// The last minutes of a device at full rate.
@@ -102,6 +151,13 @@ impl Session {
     #[must_use]
     pub fn all_series(&self) -> &BTreeMap<DeviceId, Series> {
         &self.series
+    }
+
+    fn host_process(&self, pid: u32) -> Option<&Process> {
+        let list = &self.start.host_processes;
+        list.binary_search_by_key(&pid, |p| p.pid)
+            .ok()
+            .and_then(|i| list.get(i))
     }
 
     fn entry(&self, state: &DeviceState) -> Option<&PlateEntry> {

@@ -47,13 +47,20 @@ impl Series {
     /// Empty, reaching back `span`.
     #[must_use]
     pub fn new(span: Duration) -> Self {
-        Self { points: VecDeque::new(), span }
+        Self {
+            points: VecDeque::new(),
+            span,
+        }
     }
 
     /// Adds one instant; `None` where there is no value. Points older than the span are dropped.
     pub fn push(&mut self, at: MonoTime, values: [Option<f64>; TRACKS]) {
         let oldest = at.minus(self.span);
-        while self.points.front().is_some_and(|p| p.at < oldest || p.at > at) {
+        while self
+            .points
+            .front()
+            .is_some_and(|p| p.at < oldest || p.at > at)
+        {
             self.points.pop_front();
         }
         self.points.push_back(Point {
@@ -129,6 +136,9 @@ mod tests {
     fn an_absent_value_is_absent() {
         let mut series = Series::new(Duration::from_secs(10));
         series.push(at(1), [None; TRACKS]);
-        assert_eq!(series.track(Track::Work, Duration::from_secs(1)).next(), Some((at(1), None)));
+        assert_eq!(
+            series.track(Track::Work, Duration::from_secs(1)).next(),
+            Some((at(1), None))
+        );
     }
 }

@@ -1,23 +1,28 @@
 //! The view that sinks read.
 
-use super::derive::derive;
+use super::derive::{Derived, Moment};
 use super::device::{DeviceState, REASON_COUNTERS};
 use super::{Session, known, throttle};
 use crate::model::{
-    Absent, BoardView, Confidence, DeviceKind, DeviceView, Energy, Evidence, EvidenceKind, Figure, Metric, PathView,
-    ProcessView, Snapshot, StateWord, Value, Verdict, VerdictState,
+    Absent, BoardView, Confidence, DeviceKind, DeviceView, Energy, Evidence, EvidenceKind, Figure,
+    HostSample, Metric, PathView, ProcessView, Reading, Snapshot, StateWord, Value, Verdict,
+    VerdictState,
 };
-use std::sync::Arc;
+use crate::units::MonoTime;
 
 impl Session {
     /// The view at the newest tick; `None` before the first.
     #[must_use]
     pub fn snapshot(&self) -> Option<Snapshot> {
         let last = self.start.last?;
-        let devices: Vec<DeviceView> = self.start.devices.iter().map(|d| self.device_view(d, last.at)).collect();
+        let moment = self.moment();
+        let states = self.start.devices.iter().zip(&self.derived);
+        let devices: Vec<DeviceView> = states
+            .map(|(d, derived)| self.device_view(d, derived, last.at))
+            .collect();
         let (host_at, host_sample) = match &self.start.host_sample {
-            Some((at, sample)) => (Some(*at), sample.clone()),
-            None => (None, crate::model::HostSample::default()),
+            Some((at, sample)) => (Some(*at), not_stale(sample, *at, moment)),
+            None => (None, HostSample::default()),
         };
         Some(Snapshot {
             seq: last.seq,
@@ -34,31 +39,65 @@ impl Session {
             boards: boards(&devices),
             energy: self.energy(),
             devices,
-            events: Arc::new(self.start.events.iter().cloned().collect()),
-            cost: if self.start.devices.is_empty() { None } else { self.ledger.cost(last.at) },
+            events: self.start.events.clone(),
+            // Billing goes on where no device can be seen.
+            cost: self.ledger.cost(last.at),
         })
     }
 
-    fn device_view(&self, state: &DeviceState, at: jiff::Timestamp) -> DeviceView {
+    fn device_view(
+        &self,
+        state: &DeviceState,
+        derived: &Derived,
+        at: jiff::Timestamp,
+    ) -> DeviceView {
         let moment = self.moment();
-        let derived = derive(state, self.entry(state), moment);
         let phase_seconds = self.ledger.device_seconds(&state.device.id, at);
-        let known = known::known(state, &derived.figures, state.phase, at, moment, phase_seconds.total());
+        let known = known::known(
+            state,
+            &derived.figures,
+            state.phase,
+            at,
+            moment,
+            phase_seconds.total(),
+        );
         let held = state.memory_held().is_some_and(|bytes| bytes > 0.0);
-        let reasons = state.held.value(Metric::Reasons, moment.now, moment.interval_s, state.silence());
-        let mig = state.held.readings().get(Metric::MigEnabled).ok().map(|on| {
-            let mine = |d: &&DeviceState| d.device.parent.as_ref() == Some(&state.device.id);
-            (on > 0.0, self.start.devices.iter().filter(mine).map(|d| d.device.id.clone()).collect())
-        });
+        let reasons = state.held.value(
+            Metric::Reasons,
+            moment.now,
+            moment.interval_s,
+            state.silence(),
+        );
+        let mig = state
+            .held
+            .readings()
+            .get(Metric::MigEnabled)
+            .ok()
+            .map(|on| {
+                let mine = |d: &&DeviceState| d.device.parent.as_ref() == Some(&state.device.id);
+                (
+                    on > 0.0,
+                    self.start
+                        .devices
+                        .iter()
+                        .filter(mine)
+                        .map(|d| d.device.id.clone())
+                        .collect(),
+                )
+            });
         DeviceView {
             device: state.device.clone(),
-            readings: state.held.readings().clone(),
-            age_s: state.sampled.map(|sampled| moment.now.seconds_since(sampled).max(0.0)),
+            readings: state
+                .held
+                .shown(moment.now, moment.interval_s, state.silence()),
+            age_s: state
+                .sampled
+                .map(|sampled| moment.now.seconds_since(sampled).max(0.0)),
             silent: state.silent,
             power_kind: derived.power_kind,
             power_scope: derived.power_scope,
             plate_power_source: derived.plate_power_source,
-            rated_power_source: derived.rated_power_source,
+            rated_power_source: derived.rated_power_source.clone(),
             temperature_sensor: derived.temperature_sensor,
             headroom_source: derived.headroom_source,
             work_ratio_source: derived.work_ratio_source,
@@ -69,45 +108,129 @@ impl Session {
                 .filter_map(|((_, name), growth)| Some((*name, growth.sum()?)))
                 .collect(),
             pcie_method: derived.pcie_method,
-            path: PathView { hops: state.path.clone() },
+            path: PathView {
+                hops: state.path.clone(),
+            },
             mig,
             xid: state.xid,
-            processes: self.process_views(state),
-            processes_age_s: state.processes_at.map_or(0.0, |at| moment.now.seconds_since(at)),
+            processes: self.process_views(state, moment),
+            processes_age_s: processes_age(state, moment),
             phase: state.phase,
             phase_seconds,
-            verdict: verdict(state, derived.figures.get(Figure::Utilization), self.start.config.compute_threshold, moment.interval_s),
+            verdict: verdict(
+                state,
+                derived.figures.get(Figure::Utilization),
+                self.start.config.compute_threshold,
+                moment.interval_s,
+            ),
             word: known::word(&known, state.phase, held),
-            figures: derived.figures,
+            figures: derived.figures.clone(),
             known,
         }
     }
 
-    fn process_views(&self, state: &DeviceState) -> Result<Vec<ProcessView>, Absent> {
-        let list = state.processes.as_ref().map_err(|why| *why)?;
+    fn process_views(&self, state: &DeviceState, moment: Moment) -> Reading<Vec<ProcessView>> {
+        let list = state.processes_now(moment)?;
         Ok(list
             .iter()
             .map(|process| ProcessView {
                 device: process.clone(),
-                host: self.start.host_processes.iter().find(|p| p.pid == process.pid).cloned(),
+                host: self.host_process(process.pid).cloned(),
             })
             .collect())
     }
 
     /// Energy over all boards since the session began: the counter's where there is one, else power over time.
     fn energy(&self) -> Option<Energy> {
-        let whole = || self.start.devices.iter().filter(|d| d.device.kind == DeviceKind::Device);
+        let whole = || {
+            self.start
+                .devices
+                .iter()
+                .filter(|d| d.device.kind == DeviceKind::Device)
+        };
         let mut joules = 0.0;
         let mut any = false;
         for state in whole() {
-            let sum = state.energy.sum().or((state.energy_by_power_j > 0.0).then_some(state.energy_by_power_j));
+            let sum = state
+                .energy
+                .sum()
+                .or((state.energy_by_power_j > 0.0).then_some(state.energy_by_power_j));
             any |= sum.is_some();
             joules += sum.unwrap_or(0.0);
         }
         // A superchip's counter covers its whole module.
         let module = whole().any(|d| d.held.readings().get(Metric::ModulePower).is_ok());
-        any.then_some(Energy { kwh: joules / 3.6e6, scope: if module { "module" } else { "gpu" } })
+        any.then_some(Energy {
+            kwh: joules / 3.6e6,
+            scope: if module { "module" } else { "gpu" },
+        })
     }
+}
+
+/// Lists come on change only, so a list is as old as the newest sample of a device that does not answer now.
+fn processes_age(state: &DeviceState, moment: Moment) -> f64 {
+    let age = state.sampled.map_or(0.0, |at| moment.now.seconds_since(at));
+    if age > 1.5 * moment.interval_s {
+        age
+    } else {
+        0.0
+    }
+}
+
+/// The host's readings; those older than five intervals are not shown any more.
+fn not_stale(sample: &HostSample, at: MonoTime, moment: Moment) -> HostSample {
+    let mut sample = sample.clone();
+    if moment.now.seconds_since(at) <= 5.0 * moment.interval_s {
+        return sample;
+    }
+    let HostSample {
+        cpu_ratio,
+        load1,
+        memory_used_bytes,
+        memory_limit_bytes,
+        swap_used_bytes,
+        psi_scope: _,
+        psi_cpu_some_ratio,
+        psi_io_some_ratio,
+        psi_io_full_ratio,
+        psi_memory_full_ratio,
+        cgroup_throttled_ratio,
+        net_rx_bytes_per_s,
+        net_tx_bytes_per_s,
+        tcp_retransmit_ratio,
+        tcp_segments,
+        disk_read_bytes_per_s,
+        disk_write_bytes_per_s,
+        infiniband_rx_bytes_per_s,
+        infiniband_tx_bytes_per_s,
+        infiniband_errors,
+        cpu_quota_cores,
+    } = &mut sample;
+    for reading in [
+        cpu_ratio,
+        load1,
+        memory_used_bytes,
+        memory_limit_bytes,
+        swap_used_bytes,
+        psi_cpu_some_ratio,
+        psi_io_some_ratio,
+        psi_io_full_ratio,
+        psi_memory_full_ratio,
+        cgroup_throttled_ratio,
+        net_rx_bytes_per_s,
+        net_tx_bytes_per_s,
+        tcp_retransmit_ratio,
+        tcp_segments,
+        disk_read_bytes_per_s,
+        disk_write_bytes_per_s,
+        infiniband_rx_bytes_per_s,
+        infiniband_tx_bytes_per_s,
+        infiniband_errors,
+        cpu_quota_cores,
+    ] {
+        *reading = reading.and(Err(Absent::Stale));
+    }
+    sample
 }
 
 /// Before the rules exist: what utilization alone says, with its threshold.
@@ -148,7 +271,9 @@ fn boards(devices: &[DeviceView]) -> Vec<BoardView> {
         if let Some(board) = boards.iter_mut().find(|b| b.id == view.device.board) {
             board.devices.push(view.device.id.clone());
             if view.device.kind == DeviceKind::Device {
-                let add = |sum: &mut Value, figure| *sum = sum.with(view.figures.get(figure), |a, b| a + b);
+                let add = |sum: &mut Value, figure| {
+                    *sum = sum.with(view.figures.get(figure), |a, b| a + b)
+                };
                 add(&mut board.power_w, Figure::Power);
                 add(&mut board.power_limit_w, Figure::PowerLimit);
                 add(&mut board.plate_power_w, Figure::PlatePower);

@@ -40,7 +40,9 @@ impl Look {
     /// A wall time in the screen's zone, in `strftime`'s form.
     #[must_use]
     pub fn time(&self, at: jiff::Timestamp, form: &str) -> String {
-        at.to_zoned_datetime(self.zone.clone()).strftime(form).to_string()
+        at.to_zoned_datetime(self.zone.clone())
+            .strftime(form)
+            .to_string()
     }
 
     /// The glyph set of the widgets.
@@ -88,13 +90,17 @@ impl Look {
     /// A number, or the mark of an absent one.
     #[must_use]
     pub fn number(&self, value: Value, write: impl FnOnce(f64) -> String) -> String {
-        value.ok().map_or_else(|| self.glyph(Glyph::Absent).to_owned(), write)
+        value
+            .ok()
+            .map_or_else(|| self.glyph(Glyph::Absent).to_owned(), write)
     }
 
     /// A share in percent, four columns at most: `98%`, `1.3` times is `130%`.
     #[must_use]
     pub fn percent(&self, value: Value) -> String {
-        self.number(value, |ratio| format!("{:.0}%", (ratio * 100.0).min(9999.0)))
+        self.number(value, |ratio| {
+            format!("{:.0}%", (ratio * 100.0).min(9999.0))
+        })
     }
 }
 
@@ -109,21 +115,40 @@ pub(super) fn write_line(buf: &mut Buffer, area: Rect, pieces: &[(&str, Style)])
         if x >= area.right() {
             break;
         }
-        let (next, _) = buf.set_stringn(x, area.y, clean(text), usize::from(area.right() - x), *style);
+        let (next, _) = buf.set_stringn(
+            x,
+            area.y,
+            clean(text),
+            usize::from(area.right() - x),
+            *style,
+        );
         x = next;
     }
     x
 }
 
 /// Writes pieces so that they end at the right edge; only where they fit beside `left`. Says whether they did.
-pub(super) fn write_right(buf: &mut Buffer, area: Rect, left: u16, pieces: &[(&str, Style)]) -> bool {
+pub(super) fn write_right(
+    buf: &mut Buffer,
+    area: Rect,
+    left: u16,
+    pieces: &[(&str, Style)],
+) -> bool {
     let width: usize = pieces.iter().map(|(text, _)| clean(text).width()).sum();
     let width = u16::try_from(width).unwrap_or(u16::MAX);
     let start = area.right().saturating_sub(width);
     if area.height == 0 || start < left || width > area.width {
         return false;
     }
-    write_line(buf, Rect { x: start, width, ..area }, pieces);
+    write_line(
+        buf,
+        Rect {
+            x: start,
+            width,
+            ..area
+        },
+        pieces,
+    );
     true
 }
 
@@ -133,7 +158,11 @@ pub(super) fn row(area: Rect, line: u16) -> Rect {
     if line >= area.height {
         return Rect { height: 0, ..area };
     }
-    Rect { y: area.y + line, height: 1, ..area }
+    Rect {
+        y: area.y + line,
+        height: 1,
+        ..area
+    }
 }
 
 /// Breaks a text into lines of at most `width` columns, at spaces where there are any.

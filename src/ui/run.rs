@@ -91,13 +91,18 @@ pub async fn run(
             Some(Effect::Copy(text)) => copy(&mut screen, &text)?,
             Some(Effect::Redraw) => screen.repaint()?,
             Some(Effect::Suspend) => {
-                if terminal::suspend(&mut screen, &mut signals).await?.is_some_and(Signal::ends) {
+                let ended = terminal::suspend(&mut screen, &mut signals).await?;
+                if ended.is_some_and(Signal::ends) {
                     break;
                 }
             }
             Some(effect @ (Effect::Demo | Effect::Retry)) => {
                 running.feed.tell(Control::Stop);
-                let wanted = if effect == Effect::Demo { Wanted::Demo } else { Wanted::First };
+                let wanted = if effect == Effect::Demo {
+                    Wanted::Demo
+                } else {
+                    Wanted::First
+                };
                 running = source(wanted).map_err(RunError::Source)?;
                 ended = false;
             }
@@ -132,7 +137,12 @@ fn draw(screen: &mut Screen, app: &mut App, look: &Look) -> Result<(), RunError>
             views::draw(app, look, area, frame.buffer_mut());
         })
         .map(|_| ())
-        .map_err(|source| RunError::Screen(ScreenError::Terminal { operation: "be drawn on", source }))
+        .map_err(|source| {
+            RunError::Screen(ScreenError::Terminal {
+                operation: "be drawn on",
+                source,
+            })
+        })
 }
 
 /// Puts text into the terminal's clipboard (OSC 52), also over SSH.
@@ -141,13 +151,20 @@ fn copy(screen: &mut Screen, text: &str) -> Result<(), RunError> {
     let mut bytes = Vec::new();
     queue!(bytes, CopyToClipboard::to_clipboard_from(text))
         .and_then(|()| sink.write_all(&bytes))
-        .map_err(|source| RunError::Screen(ScreenError::Terminal { operation: "be drawn on", source }))
+        .map_err(|source| {
+            RunError::Screen(ScreenError::Terminal {
+                operation: "be drawn on",
+                source,
+            })
+        })
 }
 
 /// The terminal library's key as ours.
 fn key_of(event: KeyEvent) -> Option<Key> {
     Some(match event.code {
-        KeyCode::Char(c) if event.modifiers.contains(KeyModifiers::CONTROL) => Key::Ctrl(c.to_ascii_lowercase()),
+        KeyCode::Char(c) if event.modifiers.contains(KeyModifiers::CONTROL) => {
+            Key::Ctrl(c.to_ascii_lowercase())
+        }
         KeyCode::Char(c) => Key::Char(c),
         KeyCode::Up => Key::Up,
         KeyCode::Down => Key::Down,
@@ -169,8 +186,14 @@ mod tests {
     #[test]
     fn keys_are_told_apart() {
         let key = |code, modifiers| key_of(KeyEvent::new(code, modifiers));
-        assert_eq!(key(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Key::Ctrl('c')));
-        assert_eq!(key(KeyCode::Char('G'), KeyModifiers::SHIFT), Some(Key::Char('G')));
+        assert_eq!(
+            key(KeyCode::Char('c'), KeyModifiers::CONTROL),
+            Some(Key::Ctrl('c'))
+        );
+        assert_eq!(
+            key(KeyCode::Char('G'), KeyModifiers::SHIFT),
+            Some(Key::Char('G'))
+        );
         assert_eq!(key(KeyCode::F(5), KeyModifiers::NONE), None);
     }
 }

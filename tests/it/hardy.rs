@@ -5,8 +5,8 @@ use crate::stage::{BEGAN, Stage, lines, looking};
 use jiff::SignedDuration;
 use nameplate::app::keymap::{BINDINGS, Key};
 use nameplate::model::{
-    Absent, BoardId, Change, Config, Device, DeviceId, DeviceKind, DeviceProcess, Host, Metric, ProbeHint, ProbeReport,
-    ProbeStatus, Process, Readings, Sample, SourceKind, Tick, Vendor,
+    Absent, BoardId, Change, Config, Device, DeviceId, DeviceKind, DeviceProcess, Host, Metric,
+    ProbeHint, ProbeReport, ProbeStatus, Process, Readings, Sample, SourceKind, Tick, Vendor,
 };
 use nameplate::simulate::cases;
 use nameplate::text::Lang;
@@ -82,7 +82,11 @@ proptest! {
 
 #[test]
 fn the_smallest_sizes() {
-    let mut stages = [Stage::of("narrow-link"), Stage::live(&[everything_absent()]), Stage::begun("hang", 1)];
+    let mut stages = [
+        Stage::of("narrow-link"),
+        Stage::live(&[everything_absent()]),
+        Stage::begun("hang", 1),
+    ];
     for stage in &mut stages {
         for keys in [&[][..], &[Key::Enter], &[Key::Escape, Key::Char('?')]] {
             for key in keys {
@@ -140,7 +144,14 @@ fn tick(changes: Vec<Change>, samples: Vec<(DeviceId, Readings)>) -> Tick {
         mono,
         interval: Duration::from_secs(1),
         dropped: 0,
-        samples: samples.into_iter().map(|(device, readings)| Sample { device, at: mono, readings }).collect(),
+        samples: samples
+            .into_iter()
+            .map(|(device, readings)| Sample {
+                device,
+                at: mono,
+                readings,
+            })
+            .collect(),
         host: None,
         changes,
         events: Vec::new(),
@@ -153,7 +164,11 @@ fn an_absent_value_is_never_zero() {
         let mut stage = Stage::live(&[everything_absent()]).with(look);
         let overview = stage.text(200, 50);
         insta::assert_snapshot!(format!("absent_overview_{name}_200x50"), overview);
-        let row = overview.lines().filter(|l| l.contains("Unheard Of")).nth(1).unwrap();
+        let row = overview
+            .lines()
+            .filter(|l| l.contains("Unheard Of"))
+            .nth(1)
+            .unwrap();
         let (_, figures) = row.split_once("Unheard Of").unwrap();
         assert!(!figures.contains(|c: char| c.is_ascii_digit()), "{row}");
         assert!(figures.matches("--").count() >= 10, "{row}");
@@ -169,7 +184,9 @@ fn an_absent_value_is_never_zero() {
         assert!(figures.clone().count() >= 40, "{}", text.join("\n"));
         for line in text.iter().take(title).skip(3) {
             let value = line.chars().skip(24).collect::<String>();
-            let zero = value.split_whitespace().any(|word| word == "0" || word == "0%");
+            let zero = value
+                .split_whitespace()
+                .any(|word| word == "0" || word == "0%");
             assert!(!zero, "{line}");
         }
     }
@@ -222,7 +239,10 @@ fn text_from_outside_cannot_break_the_screen() {
             message: Some(text.clone()),
             hint: ProbeHint::Unknown,
         };
-        let host = Host { name: Ok(text.clone()), ..Host::default() };
+        let host = Host {
+            name: Ok(text.clone()),
+            ..Host::default()
+        };
         let around = vec![Change::Host(host), Change::Probe(probe)];
         let mut changes = around.clone();
         changes.extend([
@@ -230,8 +250,15 @@ fn text_from_outside_cannot_break_the_screen() {
             Change::Processes(id.clone(), Ok(vec![owner])),
             Change::HostProcesses(vec![process]),
         ]);
-        for ticks in [[tick(changes, vec![(id, Readings::default())])], [tick(around, Vec::new())]] {
-            for source in [SourceKind::Live, SourceKind::Recording(foul.to_owned()), SourceKind::Demo(foul.to_owned())] {
+        for ticks in [
+            [tick(changes, vec![(id, Readings::default())])],
+            [tick(around, Vec::new())],
+        ] {
+            for source in [
+                SourceKind::Live,
+                SourceKind::Recording(foul.to_owned()),
+                SourceKind::Demo(foul.to_owned()),
+            ] {
                 let mut stage = Stage::empty(source, Config::default());
                 ticks.iter().for_each(|t| stage.app.fold(t));
                 stage.app.refresh();
@@ -265,13 +292,18 @@ fn inspect(stage: &mut Stage) {
 }
 
 fn assert_clean(symbol: &str) {
-    assert!(!symbol.is_empty() && (1..=2).contains(&symbol.width()), "{symbol:?}");
+    assert!(
+        !symbol.is_empty() && (1..=2).contains(&symbol.width()),
+        "{symbol:?}"
+    );
     let same = symbol == &*nameplate::text::clean(symbol);
     assert!(same, "{symbol:?} could steer or deceive");
 }
 
 fn named() -> Device {
-    let Change::Device(device) = &everything_absent().changes[1] else { panic!("the second is the device") };
+    let Change::Device(device) = &everything_absent().changes[1] else {
+        panic!("the second is the device")
+    };
     Device::clone(device)
 }
 

@@ -18,7 +18,12 @@ const DEADLINE: Duration = Duration::from_secs(60);
 const PROGRAM: &str = env!("CARGO_BIN_EXE_nameplate");
 
 fn size(columns: u16, rows: u16) -> PtySize {
-    PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }
+    PtySize {
+        rows,
+        cols: columns,
+        pixel_width: 0,
+        pixel_height: 0,
+    }
 }
 
 fn cells(count: u16) -> NonZero<u16> {
@@ -47,7 +52,11 @@ impl Terminal {
         let mut command = CommandBuilder::new(PROGRAM);
         command.args(arguments);
         command.env_clear();
-        for (name, value) in [("TERM", "xterm-256color"), ("LANG", "C.UTF-8"), ("TZ", "UTC")] {
+        for (name, value) in [
+            ("TERM", "xterm-256color"),
+            ("LANG", "C.UTF-8"),
+            ("TZ", "UTC"),
+        ] {
             command.env(name, value);
         }
         command.env("HOME", home.path());
@@ -87,7 +96,10 @@ impl Terminal {
             let left = DEADLINE.saturating_sub(began.elapsed());
             match self.output.recv_timeout(left) {
                 Ok(bytes) => self.emulator.process(&bytes),
-                Err(why) => panic!("waited for {what}: {why}\n{}", self.emulator.screen().contents()),
+                Err(why) => panic!(
+                    "waited for {what}: {why}\n{}",
+                    self.emulator.screen().contents()
+                ),
             }
         }
     }
@@ -97,11 +109,17 @@ impl Terminal {
     }
 
     fn press(&mut self, keys: &str) {
-        self.keys.as_mut().unwrap().write_all(keys.as_bytes()).unwrap();
+        self.keys
+            .as_mut()
+            .unwrap()
+            .write_all(keys.as_bytes())
+            .unwrap();
     }
 
     fn resize(&mut self, size: PtySize) {
-        self.emulator.screen_mut().set_size(cells(size.rows), cells(size.cols));
+        self.emulator
+            .screen_mut()
+            .set_size(cells(size.rows), cells(size.cols));
         self.master.as_ref().unwrap().resize(size).unwrap();
     }
 
@@ -124,7 +142,11 @@ impl Terminal {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            assert!(began.elapsed() < DEADLINE, "the program does not end:\n{}", self.emulator.screen().contents());
+            assert!(
+                began.elapsed() < DEADLINE,
+                "the program does not end:\n{}",
+                self.emulator.screen().contents()
+            );
         };
         // The reader ends once nobody has the terminal open any more, the probes included.
         while let Ok(bytes) = self.output.recv_timeout(Duration::from_millis(200)) {
@@ -160,8 +182,12 @@ fn pid(number: u32) -> Pid {
 
 /// Processes whose parent is `parent`, that have not ended.
 fn children_of(parent: u32) -> Vec<u32> {
-    let numbers = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    numbers.filter(|child| stat_of(*child).is_some_and(|(state, of)| of == parent && state != 'Z')).collect()
+    let numbers = fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    numbers
+        .filter(|child| stat_of(*child).is_some_and(|(state, of)| of == parent && state != 'Z'))
+        .collect()
 }
 
 /// State and parent of a process.
@@ -182,7 +208,11 @@ fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 fn wait_until_gone(processes: &[u32]) {
-    wait_for("the end of the probes", || processes.iter().all(|p| stat_of(*p).is_none_or(|(state, _)| state == 'Z')));
+    wait_for("the end of the probes", || {
+        processes
+            .iter()
+            .all(|p| stat_of(*p).is_none_or(|(state, _)| state == 'Z'))
+    });
 }
 
 #[test]
@@ -191,7 +221,10 @@ fn the_demo_from_start_to_end() {
     terminal.until_says("DEMO narrow-link");
     terminal.until("a row for each device", |screen| {
         let text = screen.contents();
-        ["0  H100", "3  H100", "7  H100"].iter().all(|row| text.contains(row)) && text.contains("doubtful")
+        ["0  H100", "3  H100", "7  H100"]
+            .iter()
+            .all(|row| text.contains(row))
+            && text.contains("doubtful")
     });
     assert!(terminal.emulator.screen().alternate_screen());
     assert!(terminal.emulator.screen().hide_cursor());
@@ -219,7 +252,11 @@ fn the_demo_from_start_to_end() {
 fn selected(screen: &vt100::Screen) -> Option<u32> {
     let text = screen.contents();
     let row = text.lines().find(|line| line.starts_with('▌'))?;
-    row.trim_start_matches('▌').split_whitespace().next()?.parse().ok()
+    row.trim_start_matches('▌')
+        .split_whitespace()
+        .next()?
+        .parse()
+        .ok()
 }
 
 #[test]
@@ -250,10 +287,16 @@ fn a_terminal_without_a_cursor_is_refused() {
         let mut terminal = Terminal::run_with(&["demo"], size(80, 24), &[("TERM", term)]);
         assert_eq!(terminal.end().exit_code(), 1);
         let text = terminal.emulator.screen().contents();
-        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .collect();
         assert!(text.starts_with("nameplate: "), "{text}");
         // One line, which 80 columns may break.
-        assert!(lines.len() <= 2 && text.replace('\n', "").contains("nameplate once"), "{text}");
+        assert!(
+            lines.len() <= 2 && text.replace('\n', "").contains("nameplate once"),
+            "{text}"
+        );
         terminal.assert_restored();
     }
 }
@@ -266,13 +309,18 @@ fn a_closed_terminal_ends_the_program() {
     terminal.master = None;
     // The reader's copy of the descriptor ends with its thread, which ends when nobody listens.
     terminal.output = channel().1;
-    wait_for("the end of a program without terminal", || terminal.child.try_wait().unwrap().is_some());
+    wait_for("the end of a program without terminal", || {
+        terminal.child.try_wait().unwrap().is_some()
+    });
 }
 
 /// The screen on a fake driver, once its first row is there.
 fn live(fake: &FakeNvml, row: &str) -> Terminal {
     let library = fake.library();
-    let mut terminal = Terminal::run(&["--nvml-library", library.to_str().unwrap()], size(120, 40));
+    let mut terminal = Terminal::run(
+        &["--nvml-library", library.to_str().unwrap()],
+        size(120, 40),
+    );
     terminal.until_says(row);
     terminal
 }
@@ -305,7 +353,10 @@ fn the_screen_outlives_its_probe() {
         kill_process(pid(*probe), Signal::KILL).unwrap();
     }
     terminal.until_says("nvidia: the probe crashed");
-    assert!(terminal.emulator.screen().contents().contains("7  A100"), "a row went with the probe");
+    assert!(
+        terminal.emulator.screen().contents().contains("7  A100"),
+        "a row went with the probe"
+    );
     // It is started again.
     terminal.until("the probe's return", |screen| {
         let text = screen.contents();

@@ -28,7 +28,10 @@ impl Wire {
 
     /// Draws; gives bytes and writes of this frame.
     fn draw(&mut self) -> (u64, u64) {
-        let before = (self.terminal.backend().bytes_written(), self.terminal.backend().writes());
+        let before = (
+            self.terminal.backend().bytes_written(),
+            self.terminal.backend().writes(),
+        );
         let (app, look) = (&mut self.stage.app, &self.stage.look);
         self.terminal
             .draw(|frame| {
@@ -55,7 +58,10 @@ fn a_refresh_is_small_and_one_write() {
         }
         bytes.sort_unstable();
         let mean = bytes.iter().sum::<u64>() / 60;
-        println!("{case}: first {} B, then mean {mean} B, median {} B, most {} B", first.0, bytes[30], bytes[59]);
+        println!(
+            "{case}: first {} B, then mean {mean} B, median {} B, most {} B",
+            first.0, bytes[30], bytes[59]
+        );
         assert!(mean <= BUDGET, "{case}: {mean} B a refresh");
     }
 }
@@ -87,8 +93,15 @@ fn a_refresh_is_next_to_nothing_when_nothing_moves() {
     }
     bytes.sort_unstable();
     let mean = bytes.iter().sum::<u64>() / 60;
-    println!("frozen: mean {mean} B, median {} B, most {} B", bytes[30], bytes[59]);
-    assert!(bytes[30] <= STILL && mean <= 2 * STILL, "median {}, mean {mean}", bytes[30]);
+    println!(
+        "frozen: mean {mean} B, median {} B, most {} B",
+        bytes[30], bytes[59]
+    );
+    assert!(
+        bytes[30] <= STILL && mean <= 2 * STILL,
+        "median {}, mean {mean}",
+        bytes[30]
+    );
 }
 
 #[test]

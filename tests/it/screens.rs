@@ -24,14 +24,20 @@ const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 50)];
 /// A picture at every size.
 fn picture(name: &str, stage: &mut Stage) {
     for (width, height) in SIZES {
-        insta::assert_snapshot!(format!("{name}_{width}x{height}"), stage.text(width, height));
+        insta::assert_snapshot!(
+            format!("{name}_{width}x{height}"),
+            stage.text(width, height)
+        );
     }
 }
 
 #[test]
 fn the_overview_of_every_case() {
     for case in cases() {
-        picture(&format!("overview_{}", case.name), &mut Stage::of(case.name));
+        picture(
+            &format!("overview_{}", case.name),
+            &mut Stage::of(case.name),
+        );
     }
 }
 
@@ -79,9 +85,19 @@ fn keys_ask_for_what_lies_outside() {
     let mut stage = Stage::of("narrow-link");
     assert_eq!(stage.press(Key::Char('q')), Some(Effect::Quit));
     assert_eq!(stage.press(Key::Ctrl('c')), Some(Effect::Quit));
-    assert_eq!(stage.press(Key::Char('+')), Some(Effect::Interval(Duration::from_millis(500))));
-    assert_eq!(stage.press(Key::Char('-')), Some(Effect::Interval(Duration::from_secs(1))));
-    assert_eq!(stage.press(Key::Char('d')), None, "the demo is offered only where there is nothing");
+    assert_eq!(
+        stage.press(Key::Char('+')),
+        Some(Effect::Interval(Duration::from_millis(500)))
+    );
+    assert_eq!(
+        stage.press(Key::Char('-')),
+        Some(Effect::Interval(Duration::from_secs(1)))
+    );
+    assert_eq!(
+        stage.press(Key::Char('d')),
+        None,
+        "the demo is offered only where there is nothing"
+    );
     let Some(Effect::Copy(support)) = stage.press(Key::Char('y')) else {
         panic!("nothing was copied")
     };
@@ -126,7 +142,10 @@ fn sixty_four_devices_scroll() {
     let mut stage = Stage::many("healthy", 8);
     stage.press(Key::End);
     let text = stage.text(80, 24);
-    assert!(rows(&text).contains(&63) && !rows(&text).contains(&0), "{text}");
+    assert!(
+        rows(&text).contains(&63) && !rows(&text).contains(&0),
+        "{text}"
+    );
     insta::assert_snapshot!("sixty_four_end_80x24", text);
     stage.press(Key::PageUp);
     stage.press(Key::PageUp);
@@ -143,7 +162,13 @@ fn rows(text: &str) -> Vec<u32> {
         .skip_while(|line| !line.contains("of plate"))
         .skip(1)
         .take_while(|line| !line.starts_with("──"))
-        .filter_map(|line| line.trim_start_matches(['▌', ' ']).split(' ').next()?.parse().ok())
+        .filter_map(|line| {
+            line.trim_start_matches(['▌', ' '])
+                .split(' ')
+                .next()?
+                .parse()
+                .ok()
+        })
         .collect()
 }
 
@@ -202,12 +227,18 @@ fn colours_say_what_words_say() {
     let buffer = stage.draw(120, 40);
     let text = lines(&buffer);
     let row_of = |index: &str| {
-        let y = text.iter().position(|l| l.trim_start_matches(['▌', ' ']).starts_with(index)).unwrap();
+        let y = text
+            .iter()
+            .position(|l| l.trim_start_matches(['▌', ' ']).starts_with(index))
+            .unwrap();
         u16::try_from(y).unwrap()
     };
     // The last word of a row is its state.
     let state = |y: u16| {
-        let x = (0..120).rev().find(|x| buffer[(*x, y)].symbol() != " ").unwrap();
+        let x = (0..120)
+            .rev()
+            .find(|x| buffer[(*x, y)].symbol() != " ")
+            .unwrap();
         buffer[(x, y)].fg
     };
     let colour = |role| stage.colour(role).unwrap();
@@ -225,7 +256,14 @@ fn before_the_first_tick() {
     let mut stage = Stage::begun("healthy", 1);
     insta::assert_snapshot!("starting_80x24", stage.text(80, 24));
     // Nothing is there to act on, and nothing breaks.
-    for key in [Key::Enter, Key::Down, Key::End, Key::Char(' '), Key::Char('y'), Key::Char('?')] {
+    for key in [
+        Key::Enter,
+        Key::Down,
+        Key::End,
+        Key::Char(' '),
+        Key::Char('y'),
+        Key::Char('?'),
+    ] {
         stage.press(key);
         stage.text(80, 24);
     }
@@ -234,19 +272,54 @@ fn before_the_first_tick() {
 #[test]
 fn no_accelerator() {
     let reports = [
-        (ProbeStatus::NoLibrary, ProbeHint::NoHardware, "no libnvidia-ml.so.1 in the loader's folders, and no such device on the PCI bus"),
-        (ProbeStatus::NoLibrary, ProbeHint::InstallDriver, "no libnvidia-ml.so.1 in the loader's folders"),
-        (ProbeStatus::NoLibrary, ProbeHint::ContainerWithoutDevices, "no libnvidia-ml.so.1 in this container"),
-        (ProbeStatus::NoDevice, ProbeHint::ContainerWithoutDevices, "the library works and lists no device"),
-        (ProbeStatus::Mismatch, ProbeHint::Restart, "the library is of 570.86.15, the kernel module of 565.57.01"),
-        (ProbeStatus::NoPermission, ProbeHint::Permission, "/dev/nvidiactl may not be opened"),
-        (ProbeStatus::Crashed, ProbeHint::RecreateContainer, "nvmlInit_v2: unknown error"),
-        (ProbeStatus::TimedOut, ProbeHint::Unknown, "nvmlInit_v2 has not returned for 10 s"),
+        (
+            ProbeStatus::NoLibrary,
+            ProbeHint::NoHardware,
+            "no libnvidia-ml.so.1 in the loader's folders, and no such device on the PCI bus",
+        ),
+        (
+            ProbeStatus::NoLibrary,
+            ProbeHint::InstallDriver,
+            "no libnvidia-ml.so.1 in the loader's folders",
+        ),
+        (
+            ProbeStatus::NoLibrary,
+            ProbeHint::ContainerWithoutDevices,
+            "no libnvidia-ml.so.1 in this container",
+        ),
+        (
+            ProbeStatus::NoDevice,
+            ProbeHint::ContainerWithoutDevices,
+            "the library works and lists no device",
+        ),
+        (
+            ProbeStatus::Mismatch,
+            ProbeHint::Restart,
+            "the library is of 570.86.15, the kernel module of 565.57.01",
+        ),
+        (
+            ProbeStatus::NoPermission,
+            ProbeHint::Permission,
+            "/dev/nvidiactl may not be opened",
+        ),
+        (
+            ProbeStatus::Crashed,
+            ProbeHint::RecreateContainer,
+            "nvmlInit_v2: unknown error",
+        ),
+        (
+            ProbeStatus::TimedOut,
+            ProbeHint::Unknown,
+            "nvmlInit_v2 has not returned for 10 s",
+        ),
     ];
     for (status, hint, message) in reports {
         let mut stage = Stage::live(&[without_devices(status, hint, message)]);
         assert_eq!(stage.app.view(), View::Nothing);
-        insta::assert_snapshot!(format!("nothing_{}_{hint:?}_80x24", status.word()), stage.text(80, 24));
+        insta::assert_snapshot!(
+            format!("nothing_{}_{hint:?}_80x24", status.word()),
+            stage.text(80, 24)
+        );
         assert_eq!(stage.press(Key::Char('d')), Some(Effect::Demo));
         assert_eq!(stage.press(Key::Char('r')), Some(Effect::Retry));
         assert_eq!(stage.press(Key::Char('q')), Some(Effect::Quit));

@@ -31,7 +31,11 @@ pub(crate) fn look() -> Look {
 }
 
 pub(crate) fn looking(theme: &str, charset: Charset, lang: Lang) -> Look {
-    let depth = if charset.is_ascii() { Depth::None } else { Depth::Truecolor };
+    let depth = if charset.is_ascii() {
+        Depth::None
+    } else {
+        Depth::Truecolor
+    };
     Look {
         theme: Theme::load(theme, None, depth).unwrap(),
         charset,
@@ -73,7 +77,10 @@ impl Stage {
     pub(crate) fn begun(case: &str, copies: u32) -> Self {
         let about = cases().iter().find(|c| c.name == case).unwrap();
         let simulation = Simulation::case(case, SEED).unwrap().beginning_at(BEGAN);
-        let mut config = Config { history: about.history, ..Config::default() };
+        let mut config = Config {
+            history: about.history,
+            ..Config::default()
+        };
         config.price = Some(Price {
             per_hour: Decimal::new(299, 2),
             scope: PriceScope::Device,
@@ -89,7 +96,11 @@ impl Stage {
     /// An app that has seen nothing.
     pub(crate) fn empty(source: SourceKind, config: Config) -> Self {
         let history = config.history;
-        let session = Session::new(Start::new(config), Arc::new(Plates::embedded().unwrap()), source);
+        let session = Session::new(
+            Start::new(config),
+            Arc::new(Plates::embedded().unwrap()),
+            source,
+        );
         Self {
             app: App::new(session, Duration::from_secs(1), history),
             look: look(),

@@ -54,7 +54,10 @@ pub struct FileSettings {
 impl FileSettings {
     /// Makes relative paths belong to a folder.
     pub(super) fn resolve_paths(&mut self, folder: &Path) {
-        for path in [&mut self.nvidia_library, &mut self.platform_key_file].into_iter().flatten() {
+        for path in [&mut self.nvidia_library, &mut self.platform_key_file]
+            .into_iter()
+            .flatten()
+        {
             // A bare file name of a library is looked up by the loader, as everywhere else.
             if path.is_relative() && path.components().count() > 1 {
                 *path = folder.join(&path);
@@ -78,11 +81,19 @@ pub fn parse(text: &str) -> Result<FileSettings, Vec<Problem>> {
         }
         Err(error) => {
             let at = error.span().map_or(0, |span| span.start);
-            problems.note(at, format!("this is not TOML: {}", one_line(error.message())), None);
+            problems.note(
+                at,
+                format!("this is not TOML: {}", one_line(error.message())),
+                None,
+            );
         }
     }
     let problems = problems.into_sorted();
-    if problems.is_empty() { Ok(settings) } else { Err(problems) }
+    if problems.is_empty() {
+        Ok(settings)
+    } else {
+        Err(problems)
+    }
 }
 
 fn sections(root: &mut Table<'_, '_>, settings: &mut FileSettings, problems: &mut Problems<'_>) {
@@ -129,9 +140,13 @@ fn screen(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {
     s.history = t.take(p, "history", value::history);
     s.theme = t.take(p, "theme", plain);
     s.ascii = t.take_bool(p, "ascii");
-    s.color = t.take(p, "color", |text| text.parse::<ColorChoice>().map_err(|e| e.to_string()));
+    s.color = t.take(p, "color", |text| {
+        text.parse::<ColorChoice>().map_err(|e| e.to_string())
+    });
     s.linear = t.take_bool(p, "linear");
-    s.lang = t.take(p, "lang", |text| text.parse::<Lang>().map_err(|e| e.to_string()));
+    s.lang = t.take(p, "lang", |text| {
+        text.parse::<Lang>().map_err(|e| e.to_string())
+    });
     s.tz = t.take(p, "tz", |text| value::zone(text).map(|_| text.to_owned()));
 }
 
@@ -158,7 +173,11 @@ fn record(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {
 
 /// Text that is not empty.
 fn plain(text: &str) -> Result<String, String> {
-    if text.trim().is_empty() { Err("it is empty".to_owned()) } else { Ok(text.to_owned()) }
+    if text.trim().is_empty() {
+        Err("it is empty".to_owned())
+    } else {
+        Ok(text.to_owned())
+    }
 }
 
 fn path(text: &str) -> Result<PathBuf, String> {
@@ -173,16 +192,31 @@ mod tests {
 
     #[test]
     fn prices_are_read_as_text_and_as_numbers() {
-        for text in ["[price]\nper_hour = \"2.99\"", "[price]\nper_hour = 2.99", "price.per_hour = 2.99"] {
-            assert_eq!(parse(text).unwrap().price_per_hour, Some(Decimal::new(299, 2)), "{text}");
+        for text in [
+            "[price]\nper_hour = \"2.99\"",
+            "[price]\nper_hour = 2.99",
+            "price.per_hour = 2.99",
+        ] {
+            assert_eq!(
+                parse(text).unwrap().price_per_hour,
+                Some(Decimal::new(299, 2)),
+                "{text}"
+            );
         }
-        assert_eq!(parse("[price]\nper_hour = 3").unwrap().price_per_hour, Some(Decimal::from(3)));
+        assert_eq!(
+            parse("[price]\nper_hour = 3").unwrap().price_per_hour,
+            Some(Decimal::from(3))
+        );
     }
 
     #[test]
     fn dates_are_read_as_text_and_as_dates() {
         let expected = value::time("2026-03-01T12:00:00Z").unwrap();
-        for text in ["\"2026-03-01T12:00:00Z\"", "2026-03-01T12:00:00Z", "2026-03-01T20:00:00+08:00"] {
+        for text in [
+            "\"2026-03-01T12:00:00Z\"",
+            "2026-03-01T12:00:00Z",
+            "2026-03-01T20:00:00+08:00",
+        ] {
             let settings = parse(&format!("[price]\nsince = {text}")).unwrap();
             assert_eq!(settings.since, Some(expected), "{text}");
         }
@@ -193,19 +227,55 @@ mod tests {
     fn problems_name_their_line() {
         let cases: &[(&str, usize, &str)] = &[
             ("[prise]\n", 1, "unknown key prise; did you mean price?"),
-            ("\n[screen]\nthem = \"dark\"", 3, "unknown key them in [screen]; did you mean theme?"),
-            ("[screen]\ninterval = \"90s\"", 2, "interval in [screen]: \"90s\" is not between 0.1s and 60s"),
-            ("[screen]\nascii = \"yes\"", 2, "ascii in [screen]: it is text, where true or false is needed"),
-            ("[screen]\ntheme = []", 2, "theme in [screen]: it is a list, where a value in quotes is needed"),
+            (
+                "\n[screen]\nthem = \"dark\"",
+                3,
+                "unknown key them in [screen]; did you mean theme?",
+            ),
+            (
+                "[screen]\ninterval = \"90s\"",
+                2,
+                "interval in [screen]: \"90s\" is not between 0.1s and 60s",
+            ),
+            (
+                "[screen]\nascii = \"yes\"",
+                2,
+                "ascii in [screen]: it is text, where true or false is needed",
+            ),
+            (
+                "[screen]\ntheme = []",
+                2,
+                "theme in [screen]: it is a list, where a value in quotes is needed",
+            ),
             ("price = 3", 1, "price is a section: write [price]"),
-            ("[price]\ntiers = 3", 2, "tiers is a list of sections: write [[price.tiers]]"),
-            ("[[price.tiers]]\nafter = \"720h\"\nfacter = \"0.85\"", 3, "unknown key facter in [price.tiers]; did you mean factor?"),
-            ("[price]\nper_hour = -1", 2, "per_hour in [price]: \"-1\" is not between 0 and 1000000000"),
-            ("[price]\nqqqqqqqqq = 1", 2, "unknown key qqqqqqqqq in [price]"),
+            (
+                "[price]\ntiers = 3",
+                2,
+                "tiers is a list of sections: write [[price.tiers]]",
+            ),
+            (
+                "[[price.tiers]]\nafter = \"720h\"\nfacter = \"0.85\"",
+                3,
+                "unknown key facter in [price.tiers]; did you mean factor?",
+            ),
+            (
+                "[price]\nper_hour = -1",
+                2,
+                "per_hour in [price]: \"-1\" is not between 0 and 1000000000",
+            ),
+            (
+                "[price]\nqqqqqqqqq = 1",
+                2,
+                "unknown key qqqqqqqqq in [price]",
+            ),
         ];
         for (text, line, what) in cases {
             let problems = parse(text).unwrap_err();
-            assert_eq!((problems[0].line, problems[0].to_string().as_str()), (*line, *what), "{text}");
+            assert_eq!(
+                (problems[0].line, problems[0].to_string().as_str()),
+                (*line, *what),
+                "{text}"
+            );
         }
         let broken = parse("[price]\nper_hour = ").unwrap_err();
         assert_eq!(broken[0].line, 2);

@@ -58,7 +58,9 @@ pub enum ConfigError {
 
 /// `FILE:LINE: what; did you mean KEY?` for the first problem, and how many more there are.
 fn problem_lines(path: &Path, problems: &[Problem], gap: &str) -> String {
-    let Some(first) = problems.first() else { return String::new() };
+    let Some(first) = problems.first() else {
+        return String::new();
+    };
     let more = match problems.len() {
         0 | 1 => String::new(),
         n => format!("{gap}(and {} more; run `nameplate config check`)", n - 1),
@@ -91,7 +93,9 @@ impl Folders {
     /// Where the configuration file is looked for.
     #[must_use]
     pub fn config_file(&self) -> Option<PathBuf> {
-        self.config.as_ref().map(|folder| folder.join("config.toml"))
+        self.config
+            .as_ref()
+            .map(|folder| folder.join("config.toml"))
     }
 
     /// Where the user's own themes lie.
@@ -106,10 +110,15 @@ impl Folders {
 /// # Errors
 /// The file cannot be read, or has problems.
 pub fn load(path: &Path) -> Result<FileSettings, ConfigError> {
-    let unreadable = |reason: String| ConfigError::Unreadable { path: path.to_owned(), reason };
+    let unreadable = |reason: String| ConfigError::Unreadable {
+        path: path.to_owned(),
+        reason,
+    };
     let text = read(path).map_err(|error| unreadable(error.to_string()))?;
-    let mut settings =
-        parse(&text).map_err(|problems| ConfigError::Invalid { path: path.to_owned(), problems })?;
+    let mut settings = parse(&text).map_err(|problems| ConfigError::Invalid {
+        path: path.to_owned(),
+        problems,
+    })?;
     if let Some(folder) = path.parent() {
         settings.resolve_paths(folder);
     }
@@ -120,7 +129,10 @@ pub fn load(path: &Path) -> Result<FileSettings, ConfigError> {
 ///
 /// # Errors
 /// As [`load`]; a missing file is an error only where it was named.
-pub fn load_any(named: Option<&Path>, folders: &Folders) -> Result<(Option<PathBuf>, FileSettings), ConfigError> {
+pub fn load_any(
+    named: Option<&Path>,
+    folders: &Folders,
+) -> Result<(Option<PathBuf>, FileSettings), ConfigError> {
     if let Some(path) = named {
         return Ok((Some(path.to_owned()), load(path)?));
     }
@@ -137,7 +149,9 @@ fn read(path: &Path) -> std::io::Result<String> {
     use std::io::Read as _;
     let mut text = String::new();
     // A pipe or /dev/zero by mistake does not fill the memory.
-    std::fs::File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    std::fs::File::open(path)?
+        .take(MAX_BYTES + 1)
+        .read_to_string(&mut text)?;
     if text.len() as u64 > MAX_BYTES {
         return Err(std::io::Error::other("it is larger than 256 KiB"));
     }
@@ -153,7 +167,11 @@ mod tests {
     fn an_error_names_file_line_and_the_nearest_key() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
-        std::fs::write(&path, "[price]\nper_hour = \"2.99\"\ncurency = \"USD\"\nscope = 3\n").unwrap();
+        std::fs::write(
+            &path,
+            "[price]\nper_hour = \"2.99\"\ncurency = \"USD\"\nscope = 3\n",
+        )
+        .unwrap();
         let error = load(&path).unwrap_err().to_string();
         let expected = format!(
             "{}:3: unknown key curency in [price]; did you mean currency? (and 1 more; run `nameplate config check`)",
@@ -165,9 +183,15 @@ mod tests {
     #[test]
     fn a_missing_file_is_an_error_only_where_it_was_named() {
         let folder = tempfile::tempdir().unwrap();
-        let folders = Folders { config: Some(folder.path().to_owned()), state: None };
+        let folders = Folders {
+            config: Some(folder.path().to_owned()),
+            state: None,
+        };
         assert!(load_any(Some(&folder.path().join("no.toml")), &folders).is_err());
-        assert_eq!(load_any(None, &folders).unwrap(), (None, FileSettings::default()));
+        assert_eq!(
+            load_any(None, &folders).unwrap(),
+            (None, FileSettings::default())
+        );
     }
 
     #[test]
@@ -176,7 +200,10 @@ mod tests {
         let path = folder.path().join("config.toml");
         std::fs::write(&path, "[nvidia]\nlibrary = \"lib/libixml.so\"\n").unwrap();
         let settings = load(&path).unwrap();
-        assert_eq!(settings.nvidia_library, Some(folder.path().join("lib/libixml.so")));
+        assert_eq!(
+            settings.nvidia_library,
+            Some(folder.path().join("lib/libixml.so"))
+        );
     }
 
     #[test]

@@ -17,10 +17,11 @@ pub(super) use gpm::GpmSample;
 pub(super) use identity::Label;
 pub(super) use processes::{ProcessList, ProcessRow, UseRow};
 
-use super::fault::{Fault, NOT_SUPPORTED};
+use super::fault::{Fault, INSUFFICIENT_SIZE};
 use nvml_wrapper_sys::bindings as sys;
 use nvml_wrapper_sys::bindings::NvmlLib;
 use std::ffi::{OsStr, c_uint};
+use std::sync::Arc;
 
 /// A device or instance of the library. It stays valid until the library is shut down or the instance removed;
 /// the library answers a dead one with an error.
@@ -32,21 +33,23 @@ unsafe impl Send for Handle {}
 // SAFETY: as above.
 unsafe impl Sync for Handle {}
 
-/// The loaded library. Dropping it shuts it down where it was initialised, then unloads it.
-pub(super) struct Library {
-    lib: NvmlLib,
-    initialised: bool,
-}
+/// The functions of a loaded library. Dropping it unloads the library.
+pub(super) struct Table(NvmlLib);
 
 // SAFETY: the table holds function pointers of a library whose calls are thread-safe.
-unsafe impl Send for Library {}
+unsafe impl Send for Table {}
 // SAFETY: as above.
-unsafe impl Sync for Library {}
+unsafe impl Sync for Table {}
+
+/// The library, initialised. Dropping it shuts it down.
+pub(super) struct Library {
+    table: Arc<Table>,
+}
 
 /// One call through the table; a missing symbol or a code other than 0 is a fault.
 macro_rules! call {
     ($library:expr, $symbol:ident ( $($argument:expr),* $(,)? )) => {
-        match $library.lib.$symbol.as_ref() {
+        match $library.table.0.$symbol.as_ref() {
             // SAFETY: the signature is the header's; every pointer passed is to a live value of its type.
             Ok(function) => $crate::probe::nvidia::ffi::check(unsafe { function($($argument),*) }),
             Err(_) => Err($crate::probe::nvidia::fault::Fault::Missing),
@@ -156,7 +159,7 @@ pub(super) struct Memory {
     pub(super) reserved: Option<u64>,
 }
 
-impl Library {
+impl Table {
     /// Loads a library, by name through the system's loader or by path, without initialising it.
     ///
     /// # Errors
@@ -164,25 +167,23 @@ impl Library {
     pub(super) fn load(name: &OsStr) -> Result<Self, String> {
         // SAFETY: the caller names a management library; running its initialisers is what was asked for.
         let loaded = unsafe { NvmlLib::new(name) };
-        loaded
-            .map(|lib| Self {
-                lib,
-                initialised: false,
-            })
-            .map_err(|error| error.to_string())
+        loaded.map(Self).map_err(|error| error.to_string())
     }
 
     /// The address of one of its functions, to find its file among the mappings.
     pub(super) fn address(&self) -> Option<usize> {
-        let init = self.lib.nvmlInit_v2.as_ref().ok()?;
+        let init = self.0.nvmlInit_v2.as_ref().ok()?;
         Some(*init as usize)
     }
+}
 
-    /// Initialises it; dropping it shuts it down again.
-    pub(super) fn init(&mut self) -> Result<(), Fault> {
-        call!(self, nvmlInit_v2())?;
-        self.initialised = true;
-        Ok(())
+impl Library {
+    /// Initialises a loaded library.
+    pub(super) fn init(table: Arc<Table>) -> Result<Self, Fault> {
+        let init = table.0.nvmlInit_v2.as_ref().map_err(|_| Fault::Missing)?;
+        // SAFETY: the signature is the header's.
+        check(unsafe { init() })?;
+        Ok(Self { table })
     }
 
     /// Core temperature in °C, signed where the driver can.
@@ -246,7 +247,6 @@ impl Library {
                     reserved: Some(new.reserved),
                 });
             }
-            Err(Fault::Code(NOT_SUPPORTED)) => return Err(Fault::Code(NOT_SUPPORTED)),
             Err(fault) if fault.lasting() => {}
             Err(fault) => return Err(fault),
         }
@@ -291,6 +291,51 @@ impl Library {
         Ok(out.isC2cEnabled == 1)
     }
 
+    /// Time in ns that a performance policy held the clocks down, since the driver was loaded.
+    pub(super) fn violation(&self, Handle(device): Handle, policy: u32) -> Result<u64, Fault> {
+        let mut out = sys::nvmlViolationTime_t {
+            referenceTime: 0,
+            violationTime: 0,
+        };
+        call!(self, nvmlDeviceGetViolationStatus(device, policy, &mut out))?;
+        Ok(out.violationTime)
+    }
+
+    /// Whether an NVLink is up.
+    pub(super) fn link_up(&self, Handle(device): Handle, link: u32) -> Result<bool, Fault> {
+        let mut out = 0;
+        call!(self, nvmlDeviceGetNvLinkState(device, link, &mut out))?;
+        Ok(out == 1)
+    }
+
+    /// How many pages were retired for a cause: 0 several single-bit errors, 1 a double-bit error.
+    pub(super) fn retired_pages(&self, Handle(device): Handle, cause: u32) -> Result<u64, Fault> {
+        let mut count = 0;
+        // Without room for addresses it tells their number only.
+        match call!(
+            self,
+            nvmlDeviceGetRetiredPages(device, cause, &mut count, std::ptr::null_mut())
+        ) {
+            Ok(()) | Err(Fault::Code(INSUFFICIENT_SIZE)) => Ok(count.into()),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// One of a link's error counters: 0 replay, 1 recovery, 2 CRC of flits, 3 CRC of data.
+    pub(super) fn link_errors(
+        &self,
+        Handle(device): Handle,
+        link: u32,
+        counter: u32,
+    ) -> Result<u64, Fault> {
+        let mut out = 0;
+        call!(
+            self,
+            nvmlDeviceGetNvLinkErrorCounter(device, link, counter, &mut out)
+        )?;
+        Ok(out)
+    }
+
     /// Rows remapped (correctable, uncorrectable), pending and failed.
     pub(super) fn remapped_rows(&self, Handle(device): Handle) -> Result<[u32; 4], Fault> {
         let [mut correctable, mut uncorrectable, mut pending, mut failed] = [0; 4];
@@ -310,8 +355,6 @@ impl Library {
 
 impl Drop for Library {
     fn drop(&mut self) {
-        if self.initialised {
-            let _ = call!(self, nvmlShutdown());
-        }
+        let _ = call!(self, nvmlShutdown());
     }
 }

@@ -1,11 +1,12 @@
 //! Where the library is looked for, and from which file it came.
 
 use super::NvidiaOptions;
-use super::ffi::Library;
+use super::ffi::Table;
 use crate::model::Vendor;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Directories beside the loader's own, from the distributions, the container runtimes and WSL2.
 const DIRECTORIES: &[&str] = &[
@@ -80,9 +81,10 @@ fn is_stub(path: &Path) -> bool {
 }
 
 /// A library that was loaded, and its file.
+#[derive(Clone)]
 pub(super) struct Loaded {
-    pub(super) library: Library,
-    pub(super) path: Option<String>,
+    pub(super) table: Arc<Table>,
+    pub(super) path: Option<Arc<str>>,
 }
 
 /// Why none was loaded.
@@ -99,14 +101,19 @@ pub(super) fn load(options: &NvidiaOptions) -> Result<Loaded, NotLoaded> {
     let candidates = candidates(options);
     let mut complaints = Vec::new();
     for candidate in &candidates {
-        match Library::load(candidate) {
-            Ok(library) => {
-                let path = library.address().and_then(file_of);
+        match Table::load(candidate) {
+            Ok(table) => {
+                let path = table.address().and_then(file_of);
                 match &path {
                     Some(file) if options.library.is_none() && is_stub(Path::new(file)) => {
                         complaints.push(format!("{file} is a stub for linking"));
                     }
-                    _ => return Ok(Loaded { library, path }),
+                    _ => {
+                        return Ok(Loaded {
+                            table: Arc::new(table),
+                            path: path.map(Arc::from),
+                        });
+                    }
                 }
             }
             Err(complaint) => complaints.push(complaint),

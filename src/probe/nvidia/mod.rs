@@ -22,13 +22,14 @@ use crate::model::{
     Readings, Vendor as VendorName,
 };
 use crate::probe::vendor::{Answer, Opened, Vendor};
-use fault::Fault;
-use ffi::{EventSet, Library};
+use fault::{Fault, LIB_RM_VERSION_MISMATCH};
+use ffi::{EventSet, Label, Library};
+use library::Loaded;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
-use unit::{Round, Unit};
+use unit::{Round, Unit, locked};
 
 /// What to open.
 #[derive(Debug, Clone)]
@@ -45,6 +46,8 @@ pub struct NvidiaOptions {
 pub struct Nvidia {
     options: NvidiaOptions,
     session: RwLock<Option<Arc<Session>>>,
+    /// The library stays loaded from one opening to the next.
+    loaded: Mutex<Option<Loaded>>,
 }
 
 /// The library, open, with its devices.
@@ -64,6 +67,7 @@ impl Nvidia {
         Self {
             options,
             session: RwLock::new(None),
+            loaded: Mutex::new(None),
         }
     }
 
@@ -130,8 +134,13 @@ impl Nvidia {
         Box::new(report)
     }
 
-    fn load(&self) -> Result<(Arc<Library>, Option<String>), Box<ProbeReport>> {
-        let mut loaded = library::load(&self.options).map_err(|refused| {
+    /// The library that is loaded already, else one that can be.
+    fn load(&self) -> Result<Loaded, Box<ProbeReport>> {
+        let mut kept = locked(&self.loaded);
+        if let Some(loaded) = &*kept {
+            return Ok(loaded.clone());
+        }
+        let loaded = library::load(&self.options).map_err(|refused| {
             let mut report = match refused.forbidden {
                 true => self.report(ProbeStatus::NoPermission, ProbeHint::Permission),
                 false => self.report(ProbeStatus::NoLibrary, self.look().hint()),
@@ -139,12 +148,20 @@ impl Nvidia {
             report.message = Some(Arc::from(refused.message));
             Box::new(report)
         })?;
-        match loaded.library.init() {
-            Ok(()) => Ok((Arc::new(loaded.library), loaded.path)),
-            Err(fault) => {
-                Err(self.failed(fault, "initialising the library", loaded.path.as_deref()))
-            }
-        }
+        *kept = Some(loaded.clone());
+        Ok(loaded)
+    }
+
+    fn start(&self, loaded: &Loaded) -> Result<Arc<Library>, Box<ProbeReport>> {
+        Library::init(Arc::clone(&loaded.table))
+            .map(Arc::new)
+            .map_err(|fault| {
+                if matches!(fault, Fault::Missing | Fault::Code(LIB_RM_VERSION_MISMATCH)) {
+                    // Another file may lie there by now: the next opening loads it.
+                    *locked(&self.loaded) = None;
+                }
+                self.failed(fault, "initialising the library", loaded.path.as_deref())
+            })
     }
 
     /// A report of a library that works; what it refused to list is said.
@@ -167,11 +184,31 @@ impl Nvidia {
     }
 }
 
+impl Drop for Nvidia {
+    /// The library stays loaded: some cannot be unloaded (those written in Go, as NVIDIA's own mock), and the
+    /// process ends soon.
+    fn drop(&mut self) {
+        if let Some(loaded) = locked(&self.loaded).take() {
+            std::mem::forget(loaded);
+        }
+    }
+}
+
+/// Whether session or handle are dead: nothing answered, and not for the sake of one odd call.
+fn is_dead(round: &Round<'_>) -> bool {
+    let name = || round.unit.library.label(round.unit.handle, Label::Name);
+    match round.dead() {
+        0 => false,
+        1 | 2 => name().is_err(),
+        _ => true,
+    }
+}
+
 /// How a round of questions went.
 fn answer(round: &Round<'_>) -> Answer {
     match round.lost() {
         Some(fault) => Answer::Lost(fault.absent()),
-        None if round.dead() || round.unit.outdated.load(Ordering::Relaxed) => Answer::Reopen,
+        None if is_dead(round) || round.unit.outdated.load(Ordering::Relaxed) => Answer::Reopen,
         None => Answer::Answered,
     }
 }
@@ -179,14 +216,16 @@ fn answer(round: &Round<'_>) -> Answer {
 impl Vendor for Nvidia {
     fn open(&self) -> Result<Opened, Box<ProbeReport>> {
         self.let_go();
-        let (library, path) = self.load()?;
+        let loaded = self.load()?;
+        let library = self.start(&loaded)?;
+        let path = loaded.path;
         let listing = devices::list(&library, self.options.vendor)
             .map_err(|fault| self.failed(fault, "listing the devices", path.as_deref()))?;
         if let (true, Some((_, fault))) = (listing.units.is_empty(), listing.refused.first()) {
             return Err(self.failed(*fault, "opening the first device", path.as_deref()));
         }
         let mut report = self.opened(&listing);
-        report.path = path.as_deref().map(Arc::from);
+        report.path = path;
         report.version = library
             .library_version()
             .ok()
@@ -238,8 +277,8 @@ impl Vendor for Nvidia {
     }
 
     fn wait_events(&self, timeout: Duration) -> Option<Vec<Event>> {
-        let Some(session) = self.session() else {
-            // Between two openings.
+        let Some(session) = self.session().filter(|session| !session.units.is_empty()) else {
+            // Between two openings, or before there is a device.
             std::thread::sleep(timeout);
             return Some(Vec::new());
         };

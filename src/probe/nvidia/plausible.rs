@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(celsius(-8), Ok(-8.0));
         assert_eq!(megahertz(0), Ok(0.0));
         assert_eq!(gpm_ratio(140.0, true), Ok(1.0));
-        assert_eq!(seconds(7_015_662_857_000), Ok(7015.662_857));
+        assert_eq!(seconds(7_015_662_857_000), Ok(7_015.662_857));
         assert_eq!(bits(0x8000_0001), Ok(2_147_483_649.0));
         assert_eq!(
             wrapping(FieldNumber::Unsigned(4_294_967_290, 32)),

@@ -48,33 +48,40 @@ pub(super) fn look(root: &Path, vendor: Vendor) -> Presence {
             && read(&device.join("class"))
                 .is_some_and(|class| CLASSES.iter().any(|c| class.starts_with(c)))
     };
-    let node = match vendor {
-        Vendor::Iluvatar => "iluvatar",
-        _ => "nvidia",
-    };
     let is_node = |path: &Path| {
         // `/dev/dxg` is how WSL2 shows the Windows host's devices.
         let name = path
             .file_name()
             .map(|n| n.to_string_lossy().into_owned())
             .unwrap_or_default();
-        name.starts_with(node) || (name == "dxg" && vendor == Vendor::Nvidia)
+        name.starts_with("nvidia") || name == "dxg"
     };
+    // What other vendors' drivers leave in the system is not known.
+    let nvidia = vendor == Vendor::Nvidia;
     Presence {
         on_bus: names("sys/bus/pci/devices").filter(|d| ours(d)).count(),
-        driver: match vendor {
-            Vendor::Iluvatar => root.join("sys/module/bi_driver").exists(),
-            _ => root.join("proc/driver/nvidia/version").exists(),
-        },
-        nodes: names("dev").any(|path| is_node(&path)),
+        driver: nvidia && root.join("proc/driver/nvidia/version").exists(),
+        nodes: nvidia && names("dev").any(|path| is_node(&path)),
         container: in_container(root),
     }
 }
 
-/// The marks that container engines leave.
+/// The marks that container engines leave; with cgroup v2 the root on an overlay is often the only one.
 fn in_container(root: &Path) -> bool {
-    root.join(".dockerenv").exists()
-        || root.join("run/.containerenv").exists()
+    let on_overlay = |line: &str| {
+        line.split(' ').nth(4) == Some("/")
+            && line
+                .split_once(" - ")
+                .is_some_and(|(_, kind)| kind.starts_with("overlay "))
+    };
+    [
+        ".dockerenv",
+        "run/.containerenv",
+        "var/run/secrets/kubernetes.io",
+    ]
+    .iter()
+    .any(|mark| root.join(mark).exists())
+        || read(&root.join("proc/1/mountinfo")).is_some_and(|text| text.lines().any(on_overlay))
         || read(&root.join("proc/1/cgroup")).is_some_and(|text| {
             ["docker", "kubepods", "containerd", "libpod", "lxc"]
                 .iter()
@@ -145,6 +152,10 @@ mod tests {
         ];
         let docker = [(".dockerenv", "")];
         let pod = [("proc/1/cgroup", "0::/kubepods.slice/x\n")];
+        let overlay = [(
+            "proc/1/mountinfo",
+            "604 603 0:52 / / rw,relatime - overlay overlay rw,lowerdir=/x\n",
+        )];
         let driver = [("proc/driver/nvidia/version", "NVRM version: 580.95.05\n")];
         let wsl = [("dev/dxg", "")];
         let none: [(&str, &str); 0] = [];
@@ -159,6 +170,10 @@ mod tests {
                 ProbeHint::ContainerWithoutDevices,
             ),
             ([driver, pod].concat(), ProbeHint::ContainerWithoutDevices),
+            (
+                [driver, overlay].concat(),
+                ProbeHint::ContainerWithoutDevices,
+            ),
         ] {
             let root = tempfile::tempdir().unwrap();
             for (path, text) in &files {

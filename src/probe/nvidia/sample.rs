@@ -53,15 +53,16 @@ pub(super) const fn field(id: u32) -> FieldQuery {
     FieldQuery { id, scope: 0 }
 }
 
-/// The first reading that is a value; else the more telling reason.
+/// The first reading, or the second where the first source has none. A number that cannot be is not papered over
+/// by another source, and a lost device is not asked again.
 pub(super) fn either(first: Reading<f64>, second: impl FnOnce() -> Reading<f64>) -> Reading<f64> {
     match first {
+        Ok(_) | Err(Absent::Implausible(_) | Absent::Lost) => first,
         Err(Absent::NotSupported | Absent::NoLibrary) => match second() {
             Err(Absent::NoLibrary) => first,
             other => other,
         },
-        Err(why) => second().or(Err(why)),
-        value => value,
+        Err(_) => second().or(first),
     }
 }
 
@@ -278,6 +279,17 @@ fn sample_fields(round: &Round<'_>, readings: &mut Readings) {
         Getter::PcieReplays,
         plausible::count,
     );
+    // The counters' older call (deprecated in 13.0, gone in CUDA 14); its other policies mix several reasons.
+    for (metric, call, policy) in [
+        (Metric::SecondsSwPowerCap, Call::ViolationPower, 0),
+        (Metric::SecondsSyncBoost, Call::ViolationSyncBoost, 2),
+    ] {
+        let value = either(readings.get(metric), || {
+            let time = round.call(call, |library, device| library.violation(device, policy));
+            time.and_then(plausible::seconds)
+        });
+        readings.set(metric, value);
+    }
     if round.unit.superchip && readings.get(Metric::ModulePower) == Err(Absent::NotSupported) {
         let average = FieldQuery {
             id: 185,

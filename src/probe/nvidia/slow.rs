@@ -102,7 +102,8 @@ fn sample_limits(round: &Round<'_>, readings: &mut Readings) {
 fn sample_plain(round: &Round<'_>, readings: &mut Readings) {
     let threshold: fn(u64) -> Reading<f64> =
         |t| plausible::celsius_above_zero((t as u32).cast_signed().into());
-    let table: [(Metric, Getter, fn(u64) -> Reading<f64>); 14] = [
+    type Row = (Metric, Getter, fn(u64) -> Reading<f64>);
+    let table: [Row; 14] = [
         (
             Metric::ThresholdShutdown,
             Getter::ThresholdShutdown,
@@ -210,10 +211,15 @@ fn sample_faults(round: &Round<'_>, readings: &mut Readings) {
         readings.set(metric, value);
     }
     let [single, double, pending] = [29, 30, 31].map(|id| one_field(round, field(id), count));
-    readings.set(
-        Metric::RetiredPages,
-        single.and_then(|single| Ok(single + double?)),
-    );
+    let retired = |cause| {
+        let pages = round.call(Call::RetiredPages, |library, device| {
+            library.retired_pages(device, cause)
+        });
+        pages.and_then(plausible::count)
+    };
+    let pages = single.and_then(|single| Ok(single + double?));
+    let pages = either(pages, || Ok(retired(0)? + retired(1)?));
+    readings.set(Metric::RetiredPages, pages);
     let pending = either(pending, || {
         round.get(Getter::RetiredPending).and_then(plausible::flag)
     });
@@ -240,22 +246,30 @@ fn sample_nvlink(round: &Round<'_>, readings: &mut Readings) {
     let each =
         |id| -> Vec<FieldQuery> { (0..number).map(|scope| FieldQuery { id, scope }).collect() };
     let states = round.fields(&each(165));
-    let up: Vec<bool> = states
-        .iter()
-        .map(|state| state.is_ok_and(|s| s.unsigned() == Some(1)))
+    let up: Vec<Reading<bool>> = (0..number)
+        .zip(states)
+        .map(|(link, state)| match state {
+            Ok(state) => Ok(state.unsigned() == Some(1)),
+            // Drivers without the field have the call.
+            Err(_) => round.call(Call::LinkState, |library, device| {
+                library.link_up(device, link)
+            }),
+        })
         .collect();
-    let known = states
-        .iter()
-        .find_map(|state| state.err().filter(|_| states.iter().all(Result::is_err)));
-    let count_up = up.iter().filter(|up| **up).count() as f64;
-    readings.set(Metric::NvlinkUp, known.map_or(Ok(count_up), Err));
+    let count_up = match up.iter().find_map(|up| up.err()) {
+        Some(why) => Err(why),
+        None => Ok(up.iter().filter(|up| **up == Ok(true)).count() as f64),
+    };
+    readings.set(Metric::NvlinkUp, count_up);
     let speeds = round.fields(&each(164));
     let of_up = speeds
         .iter()
         .zip(&up)
-        .filter(|(_, up)| **up)
+        .filter(|(_, up)| **up == Ok(true))
         .map(|(speed, _)| *speed);
-    readings.set(Metric::NvlinkSpeed, sum_of(of_up, 1e6));
+    // Older drivers tell one speed for all links.
+    let common = || Ok(one_field(round, field(90), count)? * 1e6 * count_up?);
+    readings.set(Metric::NvlinkSpeed, either(sum_of(of_up, 1e6), common));
     readings.set(Metric::NvlinkErrors, nvlink_errors(round, &each));
 }
 
@@ -269,7 +283,7 @@ fn sum_of(values: impl Iterator<Item = Reading<FieldNumber>>, factor: f64) -> Re
 }
 
 /// Replays, recoveries and CRC errors of each link, else the counters that Blackwell has in their place, else
-/// the old totals over all links.
+/// the old totals over all links, else the old call for each link.
 fn nvlink_errors(round: &Round<'_>, each: &dyn Fn(u32) -> Vec<FieldQuery>) -> Reading<f64> {
     let links = |ids: &[u32]| {
         let queries: Vec<FieldQuery> = ids.iter().flat_map(|id| each(*id)).collect();
@@ -279,8 +293,21 @@ fn nvlink_errors(round: &Round<'_>, each: &dyn Fn(u32) -> Vec<FieldQuery>) -> Re
         let queries = [38, 45, 52, 59].map(field);
         sum_of(round.fields(&queries).into_iter(), 1.0)
     };
+    let calls = || {
+        let links = round.unit.links.load(Ordering::Relaxed);
+        let mut sum = 0.0;
+        for (link, counter) in (0..links).flat_map(|link| (0..4).map(move |c| (link, c))) {
+            let errors = round.call(Call::LinkErrors, |library, device| {
+                library.link_errors(device, link, counter)
+            });
+            sum += errors.and_then(plausible::count)?;
+        }
+        Ok(sum)
+    };
     either(links(&[161, 162, 163]), || {
-        either(links(&[206, 207, 208, 209, 210, 211]), totals)
+        either(links(&[206, 207, 208, 209, 210, 211]), || {
+            either(totals(), calls)
+        })
     })
 }
 

@@ -20,6 +20,11 @@ pub(super) enum Call {
     Bar1,
     MigMode,
     RemappedRows,
+    ViolationPower,
+    ViolationSyncBoost,
+    LinkState,
+    LinkErrors,
+    RetiredPages,
     GpmSupport,
     Compute,
     Graphics,
@@ -150,9 +155,12 @@ impl<'a> Round<'a> {
         self.lost.get()
     }
 
-    /// Nothing answered, and something said that session or handle are dead.
-    pub(super) fn dead(&self) -> bool {
-        self.answered.get() == 0 && self.dead.get() > 0
+    /// Where nothing answered: how often it was said that session or handle are dead.
+    pub(super) fn dead(&self) -> u32 {
+        match self.answered.get() {
+            0 => self.dead.get(),
+            _ => 0,
+        }
     }
 
     /// Counts an answer without keeping it.

@@ -55,5 +55,6 @@ catalogue! { chrome:
     chrome_name_page_down();
     chrome_name_home();
     chrome_name_end();
+    chrome_name_backspace();
     chrome_name_ctrl(key);
 }

@@ -42,12 +42,19 @@ struct Chart {
 }
 
 /// Draws as many charts as fit: four in two rows, two, or one.
-pub(super) fn draw(app: &App, picture: &Snapshot, view: &DeviceView, look: &Look, area: Rect, buf: &mut Buffer) {
+pub(super) fn draw(
+    app: &App,
+    picture: &Snapshot,
+    view: &DeviceView,
+    look: &Look,
+    area: Rect,
+    buf: &mut Buffer,
+) {
     const LEAST_HEIGHT: u16 = 5;
     if area.height < LEAST_HEIGHT || area.width < 30 {
         return;
     }
-    let rows = if area.height >= 2 * LEAST_HEIGHT + 1 { 2 } else { 1 };
+    let rows = if area.height > 2 * LEAST_HEIGHT { 2 } else { 1 };
     let columns: u16 = if area.width >= 160 && rows == 1 {
         4
     } else if area.width >= 64 {
@@ -55,11 +62,20 @@ pub(super) fn draw(app: &App, picture: &Snapshot, view: &DeviceView, look: &Look
     } else {
         1
     };
-    let charts = [power(view, look), pcie(view, look, true), heat(view, look), work(view, look)];
+    let charts = [
+        power(view, look),
+        pcie(view, look, true),
+        heat(view, look),
+        work(view, look),
+    ];
     let gap = 3;
     let width = (area.width.saturating_sub(2 + gap * (columns - 1))) / columns;
     let height = (area.height - (rows - 1)) / rows;
-    for (n, chart) in charts.into_iter().take(usize::from(rows * columns)).enumerate() {
+    for (n, chart) in charts
+        .into_iter()
+        .take(usize::from(rows * columns))
+        .enumerate()
+    {
         let n = n as u16;
         let place = Rect {
             x: area.x + 1 + (n % columns) * (width + gap),
@@ -70,25 +86,45 @@ pub(super) fn draw(app: &App, picture: &Snapshot, view: &DeviceView, look: &Look
         match chart {
             Ok(chart) => draw_chart(app, picture, view, &chart, look, place, buf),
             Err((title, why)) => {
-                let text = look.text.overview_chart_absent(words::absent(why, look.text));
+                let text = look
+                    .text
+                    .overview_chart_absent(words::absent(why, look.text));
                 write_line(
                     buf,
                     row(place, 0),
-                    &[(&title, look.style(Role::Text)), ("  ", look.style(Role::Muted)), (&text, look.style(Role::Muted))],
+                    &[
+                        (&title, look.style(Role::Text)),
+                        ("  ", look.style(Role::Muted)),
+                        (&text, look.style(Role::Muted)),
+                    ],
                 );
             }
         }
     }
 }
 
-fn draw_chart(app: &App, picture: &Snapshot, view: &DeviceView, chart: &Chart, look: &Look, area: Rect, buf: &mut Buffer) {
+fn draw_chart(
+    app: &App,
+    picture: &Snapshot,
+    view: &DeviceView,
+    chart: &Chart,
+    look: &Look,
+    area: Rect,
+    buf: &mut Buffer,
+) {
     let window = app.window();
-    let Some(series) = app.series(&view.device.id) else { return };
-    let points = series.track(chart.track, picture.interval).filter_map(|(at, value)| {
-        let x = window.position(i64::try_from(at.0 / 1_000_000).unwrap_or(i64::MAX))?;
-        Some((x, value.map(|v| v * chart.sign)))
-    });
-    let newest = window.position(i64::try_from(picture.mono.0 / 1_000_000).unwrap_or(i64::MAX)).unwrap_or(1.0);
+    let Some(series) = app.series(&view.device.id) else {
+        return;
+    };
+    let points = series
+        .track(chart.track, picture.interval)
+        .filter_map(|(at, value)| {
+            let x = window.position(i64::try_from(at.0 / 1_000_000).unwrap_or(i64::MAX))?;
+            Some((x, value.map(|v| v * chart.sign)))
+        });
+    let newest = window
+        .position(i64::try_from(picture.mono.0 / 1_000_000).unwrap_or(i64::MAX))
+        .unwrap_or(1.0);
     let limits: Vec<Limit> = chart
         .limit
         .iter()
@@ -131,11 +167,19 @@ fn power(view: &DeviceView, look: &Look) -> ChartOr {
     let figure = |f| view.figures.get(f);
     let limit = figure(Figure::PowerLimit).ok();
     let (ceiling, name) = match (figure(Figure::PlatePower).ok(), limit) {
-        (Some(plate), Some(limit)) if limit > plate * 1.01 => (limit, look.text.overview_ceiling_limit()),
+        (Some(plate), Some(limit)) if limit > plate * 1.01 => {
+            (limit, look.text.overview_ceiling_limit())
+        }
         (Some(plate), _) => (plate, look.text.overview_ceiling_plate()),
         (None, Some(limit)) => (limit, look.text.overview_ceiling_limit()),
         (None, None) => {
-            return Err((title, figure(Figure::Power).reading.err().unwrap_or(Absent::NotReported)));
+            return Err((
+                title,
+                figure(Figure::Power)
+                    .reading
+                    .err()
+                    .unwrap_or(Absent::NotReported),
+            ));
         }
     };
     let lower = limit.filter(|l| *l < ceiling * 0.99);
@@ -153,17 +197,30 @@ fn power(view: &DeviceView, look: &Look) -> ChartOr {
 }
 
 fn pcie(view: &DeviceView, look: &Look, down: bool) -> ChartOr {
-    let arrow = look.glyph(if down { Glyph::ArrowDown } else { Glyph::ArrowUp });
+    let arrow = look.glyph(if down {
+        Glyph::ArrowDown
+    } else {
+        Glyph::ArrowUp
+    });
     let title = look.text.overview_chart_pcie(arrow).into_owned();
     let usable = view.figures.get(Figure::PcieUsable);
-    let rate = view.figures.get(if down { Figure::PcieRx } else { Figure::PcieTx });
+    let rate = view
+        .figures
+        .get(if down { Figure::PcieRx } else { Figure::PcieTx });
     let ceiling = match (usable.reading, rate.reading) {
         (Ok(usable), Ok(_)) => usable,
         (Ok(usable), Err(Absent::NotReported)) => usable,
         (Ok(_), Err(why)) | (Err(why), _) => return Err((title, why)),
     };
-    let width = view.figures.get(Figure::PcieWidth).ok().map_or(String::new(), |w| format!("x{w:.0}"));
-    let full = view.known.iter().any(|k| matches!(k.kind, crate::model::KnownKind::LinkFull { .. }));
+    let width = view
+        .figures
+        .get(Figure::PcieWidth)
+        .ok()
+        .map_or(String::new(), |w| format!("x{w:.0}"));
+    let full = view
+        .known
+        .iter()
+        .any(|k| matches!(k.kind, crate::model::KnownKind::LinkFull { .. }));
     Ok(Chart {
         title,
         track: if down { Track::PcieRx } else { Track::PcieTx },
@@ -236,5 +293,9 @@ fn work(view: &DeviceView, look: &Look) -> ChartOr {
 /// Lines are neutral; one that shows what is wrong takes the state's colour.
 fn line_role(view: &DeviceView, wrong: bool) -> Role {
     let worst = view.known.first().map_or(Level::Info, |k| k.level);
-    if wrong { Look::role_of_level(worst) } else { Role::ChartLine }
+    if wrong {
+        Look::role_of_level(worst)
+    } else {
+        Role::ChartLine
+    }
 }

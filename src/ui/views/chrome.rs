@@ -40,7 +40,13 @@ pub(super) fn frame(app: &App, look: &Look, area: Rect, buf: &mut Buffer) -> Bod
         hints(app, look, row(area, area.height - 1), buf);
     }
     let height = area.height.saturating_sub(top + 1 + foot);
-    Body { area: Rect { y: area.y + (top + 1).min(area.height), height, ..area } }
+    Body {
+        area: Rect {
+            y: area.y + (top + 1).min(area.height),
+            height,
+            ..area
+        },
+    }
 }
 
 /// Demo and replay can never be taken for live.
@@ -49,13 +55,15 @@ fn banner(app: &App, picture: &Snapshot, look: &Look, line: Rect, buf: &mut Buff
     let times = look.glyph(Glyph::Times);
     let (text, role) = match &picture.source {
         SourceKind::Live => return false,
-        SourceKind::Demo(case) if app.speed() > 1.0 => {
-            (t.chrome_demo_speed(case, format!("{:.0}", app.speed()), times), Role::BannerDemo)
-        }
+        SourceKind::Demo(case) if app.speed() > 1.0 => (
+            t.chrome_demo_speed(case, format!("{:.0}", app.speed()), times),
+            Role::BannerDemo,
+        ),
         SourceKind::Demo(case) => (t.chrome_demo_banner(case), Role::BannerDemo),
-        SourceKind::Recording(file) | SourceKind::Log(file) => {
-            (t.chrome_replay_banner(file, clock(picture, look)), Role::BannerReplay)
-        }
+        SourceKind::Recording(file) | SourceKind::Log(file) => (
+            t.chrome_replay_banner(file, clock(picture, look)),
+            Role::BannerReplay,
+        ),
     };
     let style = look.style(role);
     buf.set_style(line, style);
@@ -67,16 +75,38 @@ fn header(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
     let t = look.text;
     let muted = look.style(Role::Muted);
     let Some(picture) = app.picture() else {
-        write_line(buf, line, &[(" ", muted), ("nameplate  ", look.style(Role::Strong)), (&t.chrome_starting(), muted)]);
+        write_line(
+            buf,
+            line,
+            &[
+                (" ", muted),
+                ("nameplate  ", look.style(Role::Strong)),
+                (&t.chrome_starting(), muted),
+            ],
+        );
         return;
     };
-    let name = picture.host.name.as_ref().map_or_else(|_| "nameplate".to_owned(), ToString::to_string);
+    let name = picture
+        .host
+        .name
+        .as_ref()
+        .map_or_else(|_| "nameplate".to_owned(), ToString::to_string);
     let fleet = fleet(picture, look);
-    let up = picture.host.boot.ok().filter(|boot| picture.at > *boot).map(|boot| {
-        let up = picture.at.duration_since(boot).as_secs_f64();
-        t.chrome_up(format_span((up / 60.0).floor() * 60.0))
-    });
-    let mut left = vec![(" ", muted), (name.as_str(), look.style(Role::Strong)), ("  ", muted), (&fleet, look.style(Role::Text))];
+    let up = picture
+        .host
+        .boot
+        .ok()
+        .filter(|boot| picture.at > *boot)
+        .map(|boot| {
+            let up = picture.at.duration_since(boot).as_secs_f64();
+            t.chrome_up(format_span((up / 60.0).floor() * 60.0))
+        });
+    let mut left = vec![
+        (" ", muted),
+        (name.as_str(), look.style(Role::Strong)),
+        ("  ", muted),
+        (&fleet, look.style(Role::Text)),
+    ];
     let width = usize::from(line.width);
     if width >= 72
         && let Some(up) = &up
@@ -88,9 +118,18 @@ fn header(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
     let interval = interval(app.interval());
     let dropped = t.chrome_dropped(picture.dropped);
     let clock = clock(picture, look);
-    let mut right = vec![(state.0.as_ref(), look.style(state.1)), ("  ", muted), (interval.as_str(), muted), ("  ", muted)];
+    let mut right = vec![
+        (state.0.as_ref(), look.style(state.1)),
+        ("  ", muted),
+        (interval.as_str(), muted),
+        ("  ", muted),
+    ];
     if width >= 100 || picture.dropped > 0 {
-        let role = if picture.dropped > 0 { Role::Warn } else { Role::Muted };
+        let role = if picture.dropped > 0 {
+            Role::Warn
+        } else {
+            Role::Muted
+        };
         right.extend([(dropped.as_ref(), look.style(role)), ("  ", muted)]);
     }
     right.extend([(clock.as_str(), muted), (" ", muted)]);
@@ -105,27 +144,57 @@ fn source_state(app: &App, picture: &Snapshot, look: &Look) -> (String, Role) {
     let t = look.text;
     let not_live = look.glyph(Glyph::NotLive);
     if app.is_paused() {
-        return (format!("{} {}", look.glyph(Glyph::Paused), t.chrome_paused()), Role::Warn);
+        return (
+            format!("{} {}", look.glyph(Glyph::Paused), t.chrome_paused()),
+            Role::Warn,
+        );
     }
     if picture.source != SourceKind::Live {
-        return (format!("{not_live} {}", picture.source.word()), Role::Accent);
+        return (
+            format!("{not_live} {}", picture.source.word()),
+            Role::Accent,
+        );
     }
     // A probe that has failed under its devices is worse news than their age.
-    let failed = picture.probes.iter().find(|p| matches!(p.status, ProbeStatus::Crashed | ProbeStatus::TimedOut));
+    let failed = picture
+        .probes
+        .iter()
+        .find(|p| matches!(p.status, ProbeStatus::Crashed | ProbeStatus::TimedOut));
     if let Some(probe) = failed.filter(|_| !picture.devices.is_empty()) {
-        return (format!("{not_live} {}: {}", probe.vendor.word(), words::probe_status(probe, t)), Role::Bad);
+        return (
+            format!(
+                "{not_live} {}: {}",
+                probe.vendor.word(),
+                words::probe_status(probe, t)
+            ),
+            Role::Bad,
+        );
     }
-    let youngest = picture.devices.iter().filter_map(|d| d.age_s).fold(f64::INFINITY, f64::min);
+    let youngest = picture
+        .devices
+        .iter()
+        .filter_map(|d| d.age_s)
+        .fold(f64::INFINITY, f64::min);
     if youngest.is_finite() && youngest > 2.0 * picture.interval.as_secs_f64() {
-        return (format!("{not_live} {}", t.chrome_stale(format_span(youngest))), Role::Warn);
+        return (
+            format!("{not_live} {}", t.chrome_stale(format_span(youngest))),
+            Role::Warn,
+        );
     }
-    (format!("{} {}", look.glyph(Glyph::Live), t.chrome_live()), Role::Ok)
+    (
+        format!("{} {}", look.glyph(Glyph::Live), t.chrome_live()),
+        Role::Ok,
+    )
 }
 
 /// `8 × H100 80GB HBM3`, kinds in order of appearance.
 fn fleet(picture: &Snapshot, look: &Look) -> String {
     let mut kinds: Vec<(&str, usize)> = Vec::new();
-    for view in picture.devices.iter().filter(|d| d.device.kind == DeviceKind::Device) {
+    for view in picture
+        .devices
+        .iter()
+        .filter(|d| d.device.kind == DeviceKind::Device)
+    {
         let name = super::table::short_name(&view.device.name);
         match kinds.iter_mut().find(|(known, _)| *known == name) {
             Some((_, count)) => *count += 1,
@@ -138,7 +207,10 @@ fn fleet(picture: &Snapshot, look: &Look) -> String {
     let parts: Vec<Cow<'static, str>> = kinds
         .iter()
         .take(3)
-        .map(|(name, count)| look.text.chrome_fleet(count, look.glyph(Glyph::Times), name))
+        .map(|(name, count)| {
+            look.text
+                .chrome_fleet(count, look.glyph(Glyph::Times), name)
+        })
         .collect();
     parts.join(", ")
 }
@@ -150,7 +222,11 @@ fn clock(picture: &Snapshot, look: &Look) -> String {
 
 fn interval(interval: Duration) -> String {
     let seconds = interval.as_secs_f64();
-    if seconds < 1.0 { format!("{seconds:.1} s") } else { format!("{seconds:.0} s") }
+    if seconds < 1.0 {
+        format!("{seconds:.1} s")
+    } else {
+        format!("{seconds:.0} s")
+    }
 }
 
 /// A key as it is shown.
@@ -168,7 +244,7 @@ pub(super) fn key_name(key: Key, look: &Look) -> String {
         Key::End => t.chrome_name_end().into_owned(),
         Key::Enter => look.glyph(Glyph::KeyEnter).to_owned(),
         Key::Escape => t.chrome_name_escape().into_owned(),
-        Key::Backspace => "backspace".to_owned(),
+        Key::Backspace => t.chrome_name_backspace().into_owned(),
     }
 }
 
@@ -203,14 +279,23 @@ fn hints(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
             Action::Quit => t.chrome_key_quit(),
             _ => continue,
         };
-        let key = binding.keys.first().map(|k| key_name(*k, look)).unwrap_or_default();
-        let key = if binding.action == Action::Faster { "+-".to_owned() } else { key };
+        let key = binding
+            .keys
+            .first()
+            .map(|k| key_name(*k, look))
+            .unwrap_or_default();
+        let key = if binding.action == Action::Faster {
+            "+-".to_owned()
+        } else {
+            key
+        };
         hints.push((key, word));
     }
     // Help and quit always stand; what does not fit before them is left out.
     let width = |(key, word): &(String, Cow<'static, str>)| key.width() + word.width() + 3;
     let last = hints.split_off(hints.len().saturating_sub(2));
-    let mut room = usize::from(line.width).saturating_sub(1 + last.iter().map(width).sum::<usize>());
+    let mut room =
+        usize::from(line.width).saturating_sub(1 + last.iter().map(width).sum::<usize>());
     hints.retain(|hint| {
         let fits = width(hint) <= room;
         room = if fits { room - width(hint) } else { 0 };
@@ -219,7 +304,12 @@ fn hints(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
     hints.extend(last);
     let mut pieces = vec![(" ", muted)];
     for (key, word) in &hints {
-        pieces.extend([(key.as_str(), accent), (" ", muted), (word.as_ref(), muted), ("  ", muted)]);
+        pieces.extend([
+            (key.as_str(), accent),
+            (" ", muted),
+            (word.as_ref(), muted),
+            ("  ", muted),
+        ]);
     }
     write_line(buf, line, &pieces);
 }

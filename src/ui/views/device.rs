@@ -17,8 +17,8 @@ use crate::ui::theme::Role;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use unicode_width::UnicodeWidthStr as _;
 use sections::{Row, Section};
+use unicode_width::UnicodeWidthStr as _;
 
 /// Columns of a section at least.
 const LEAST_WIDTH: u16 = 60;
@@ -28,30 +28,64 @@ const LABEL: usize = 22;
 /// Draws the view.
 pub(super) fn draw(app: &mut App, look: &Look, area: Rect, buf: &mut Buffer) {
     let body = chrome::frame(app, look, area, buf).area;
-    let (Some(picture), Some(view)) = (app.picture(), app.selection()) else { return };
+    let (Some(picture), Some(view)) = (app.picture(), app.selection()) else {
+        return;
+    };
     let head = sections::head(view, look, body.width.saturating_sub(4));
     let head_lines = u16::try_from(head.len()).unwrap_or(u16::MAX);
     let sections = sections::of(picture, view, look);
     let columns = (body.width / LEAST_WIDTH).clamp(1, 3);
     let width = body.width / columns;
-    let sections = sections.into_iter().map(|s| Section { rows: unfold(s.rows, width.saturating_sub(1)), ..s }).collect();
+    let sections = sections
+        .into_iter()
+        .map(|s| Section {
+            rows: unfold(s.rows, width.saturating_sub(1)),
+            ..s
+        })
+        .collect();
     let flowed = flow(sections, usize::from(columns));
     let longest = flowed.iter().map(Vec::len).max().unwrap_or(0);
-    let most = u16::try_from(longest).unwrap_or(u16::MAX).saturating_add(head_lines).saturating_sub(body.height);
+    let most = u16::try_from(longest)
+        .unwrap_or(u16::MAX)
+        .saturating_add(head_lines)
+        .saturating_sub(body.height);
     app.clamp_scroll(most);
     // The head scrolls away like everything else.
     let scroll = app.scroll();
     for (y, line) in head.iter().skip(usize::from(scroll)).enumerate() {
-        draw_row(line, look, row(body, u16::try_from(y).unwrap_or(u16::MAX)), buf);
+        draw_row(
+            line,
+            look,
+            row(body, u16::try_from(y).unwrap_or(u16::MAX)),
+            buf,
+        );
     }
     let used = head_lines.saturating_sub(scroll).min(body.height);
-    let body = Rect { y: body.y + used, height: body.height - used, ..body };
+    let body = Rect {
+        y: body.y + used,
+        height: body.height - used,
+        ..body
+    };
     let scroll = scroll.saturating_sub(head_lines);
     for (n, lines) in flowed.iter().enumerate() {
         let n = n as u16;
-        let column = Rect { x: body.x + n * width, width: width.saturating_sub(1), ..body };
-        for (y, line) in lines.iter().skip(usize::from(scroll)).take(usize::from(body.height)).enumerate() {
-            draw_row(line, look, row(column, u16::try_from(y).unwrap_or(u16::MAX)), buf);
+        let column = Rect {
+            x: body.x + n * width,
+            width: width.saturating_sub(1),
+            ..body
+        };
+        for (y, line) in lines
+            .iter()
+            .skip(usize::from(scroll))
+            .take(usize::from(body.height))
+            .enumerate()
+        {
+            draw_row(
+                line,
+                look,
+                row(column, u16::try_from(y).unwrap_or(u16::MAX)),
+                buf,
+            );
         }
     }
 }
@@ -67,7 +101,12 @@ fn draw_row(line: &Row, look: &Look, area: Rect, buf: &mut Buffer) {
         Row::Text(text, role) => {
             write_line(buf, area, &[("   ", pad), (text, style(*role))]);
         }
-        Row::Value { label, value, note, role } => {
+        Row::Value {
+            label,
+            value,
+            note,
+            role,
+        } => {
             let fill = " ".repeat(LABEL.saturating_sub(label.width()).max(1));
             write_line(
                 buf,
@@ -90,20 +129,38 @@ fn unfold(rows: Vec<Row>, width: u16) -> Vec<Row> {
     const LEAST: usize = 10;
     let mut unfolded = Vec::new();
     for row in rows {
-        let Row::Value { label, value, note, role } = row else {
+        let Row::Value {
+            label,
+            value,
+            note,
+            role,
+        } = row
+        else {
             unfolded.push(row);
             continue;
         };
         let before = LABEL.max(label.width() + 1) + value.width() + 2;
         let room = usize::from(width).saturating_sub(3 + before);
         if note.width() <= room || room < LEAST {
-            unfolded.push(Row::Value { label, value, note, role });
+            unfolded.push(Row::Value {
+                label,
+                value,
+                note,
+                role,
+            });
             continue;
         }
         let mut notes = wrap(&note, u16::try_from(room).unwrap_or(u16::MAX)).into_iter();
         let note = notes.next().unwrap_or_default();
-        unfolded.push(Row::Value { label, value, note, role });
-        unfolded.extend(notes.map(|note| Row::Text(format!("{}{note}", " ".repeat(before)), Role::Muted)));
+        unfolded.push(Row::Value {
+            label,
+            value,
+            note,
+            role,
+        });
+        unfolded.extend(
+            notes.map(|note| Row::Text(format!("{}{note}", " ".repeat(before)), Role::Muted)),
+        );
     }
     unfolded
 }
@@ -114,7 +171,9 @@ fn flow(sections: Vec<Section>, columns: usize) -> Vec<Vec<Row>> {
     let target = total.div_ceil(columns.max(1));
     let mut flowed: Vec<Vec<Row>> = vec![Vec::new()];
     for section in sections {
-        let full = flowed.last().is_some_and(|c| !c.is_empty() && c.len() + section.rows.len() / 2 > target);
+        let full = flowed
+            .last()
+            .is_some_and(|c| !c.is_empty() && c.len() + section.rows.len() / 2 > target);
         if full && flowed.len() < columns {
             flowed.push(Vec::new());
         }

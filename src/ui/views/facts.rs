@@ -21,7 +21,11 @@ const INDENT: u16 = 4;
 /// Draws what is known in at most `area.height` lines; gives the lines used.
 pub(super) fn draw(view: &DeviceView, look: &Look, area: Rect, buf: &mut Buffer) -> u16 {
     let t = look.text;
-    let body = Rect { x: area.x + INDENT.min(area.width), width: area.width.saturating_sub(INDENT + 1), ..area };
+    let body = Rect {
+        x: area.x + INDENT.min(area.width),
+        width: area.width.saturating_sub(INDENT + 1),
+        ..area
+    };
     if area.height == 0 || body.width == 0 {
         return 0;
     }
@@ -29,10 +33,18 @@ pub(super) fn draw(view: &DeviceView, look: &Look, area: Rect, buf: &mut Buffer)
     write_line(buf, row(area, 0), &[(&index, look.style(Role::Accent))]);
     let next = words::next(view, t);
     // The last line is the next command's, where there is one and room for it.
-    let room = if next.is_some() && area.height > 1 { area.height - 1 } else { area.height };
+    let room = if next.is_some() && area.height > 1 {
+        area.height - 1
+    } else {
+        area.height
+    };
     let mut line = 0;
     for (n, known) in view.known.iter().enumerate() {
-        let role = if n == 0 { Look::role_of_level(known.level) } else { Role::Muted };
+        let role = if n == 0 {
+            Look::role_of_level(known.level)
+        } else {
+            Role::Muted
+        };
         let sentence = words::known(&known.kind, t, look.signs());
         for text in wrap(&sentence, body.width) {
             if line >= room {
@@ -47,7 +59,11 @@ pub(super) fn draw(view: &DeviceView, look: &Look, area: Rect, buf: &mut Buffer)
         let title = t.overview_next();
         let then = t.findings_then_support();
         let copies = t.overview_copies("y");
-        let mut pieces = vec![(title.as_ref(), muted), ("  ", muted), (command.as_ref(), look.style(Role::Accent))];
+        let mut pieces = vec![
+            (title.as_ref(), muted),
+            ("  ", muted),
+            (command.as_ref(), look.style(Role::Accent)),
+        ];
         let used = width(&pieces);
         if support && used + 3 + then.len() <= usize::from(body.width) {
             pieces.extend([("   ", muted), (then.as_ref(), muted)]);

@@ -1,8 +1,8 @@
 //! Help: the keys, from the keymap, and the words of the screen.
 
 use super::chrome;
-use crate::app::keymap::{BINDINGS, Group, describe};
 use crate::app::App;
+use crate::app::keymap::{BINDINGS, Group, describe};
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
 use crate::ui::look::{row, wrap, write_line};
@@ -18,16 +18,38 @@ const KEYS: u16 = 16;
 pub(super) fn draw(app: &mut App, look: &Look, area: Rect, buf: &mut Buffer) {
     let body = chrome::frame(app, look, area, buf).area;
     let lines = lines(look, body.width.saturating_sub(KEYS + 3));
-    let most = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_sub(body.height);
+    let most = u16::try_from(lines.len())
+        .unwrap_or(u16::MAX)
+        .saturating_sub(body.height);
     app.clamp_scroll(most);
-    for (n, (key, text)) in lines.iter().skip(usize::from(app.scroll())).take(usize::from(body.height)).enumerate() {
+    for (n, (key, text)) in lines
+        .iter()
+        .skip(usize::from(app.scroll()))
+        .take(usize::from(body.height))
+        .enumerate()
+    {
         let line = row(body, u16::try_from(n).unwrap_or(u16::MAX));
-        let (key_role, text_role) = if key.is_empty() { (Role::Strong, Role::Strong) } else { (Role::Accent, Role::Text) };
+        let (key_role, text_role) = if key.is_empty() {
+            (Role::Strong, Role::Strong)
+        } else {
+            (Role::Accent, Role::Text)
+        };
         let key = format!("  {key:<width$}", width = usize::from(KEYS));
         if text_role == Role::Strong {
-            write_line(buf, line, &[(" ", look.style(Role::Text)), (text, look.style(Role::Strong))]);
+            write_line(
+                buf,
+                line,
+                &[
+                    (" ", look.style(Role::Text)),
+                    (text, look.style(Role::Strong)),
+                ],
+            );
         } else {
-            write_line(buf, line, &[(&key, look.style(key_role)), (text, look.style(text_role))]);
+            write_line(
+                buf,
+                line,
+                &[(&key, look.style(key_role)), (text, look.style(text_role))],
+            );
         }
     }
 }
@@ -44,7 +66,11 @@ fn lines(look: &Look, width: u16) -> Vec<(String, Cow<'static, str>)> {
     ] {
         lines.push((String::new(), title));
         for binding in BINDINGS.iter().filter(|b| b.group == group) {
-            let keys: Vec<String> = binding.keys.iter().map(|k| chrome::key_name(*k, look)).collect();
+            let keys: Vec<String> = binding
+                .keys
+                .iter()
+                .map(|k| chrome::key_name(*k, look))
+                .collect();
             lines.push((keys.join(" "), describe(binding.action, t)));
         }
         lines.push((String::new(), Cow::Borrowed("")));

@@ -59,7 +59,13 @@ const WIDE: u16 = 110;
 pub(super) fn line(cost: &Cost, look: &Look, area: Rect, buf: &mut Buffer) {
     let t = look.text;
     let (muted, strong) = (look.style(Role::Muted), look.style(Role::Strong));
-    let money = |amount| Money { amount, currency: cost.currency.clone() }.to_string();
+    let money = |amount| {
+        Money {
+            amount,
+            currency: cost.currency.clone(),
+        }
+        .to_string()
+    };
     let source = source_word(cost.billing_start.source, t);
     let source = if cost.billing_start.source.is_estimate() {
         format!("{source}, {}", t.meter_estimated())
@@ -73,19 +79,35 @@ pub(super) fn line(cost: &Cost, look: &Look, area: Rect, buf: &mut Buffer) {
             // The amount is what is read first; its sentence is dim around it.
             let amount = money(amount);
             let sentence = t.meter_so_far(&amount, format!("{}/h", money(price)));
-            let (before, after) = sentence.split_once(amount.as_str()).unwrap_or(("", &sentence));
-            pieces.extend([(before.to_owned(), muted), (amount.clone(), strong), (format!("{after} {since}"), muted)]);
+            let (before, after) = sentence
+                .split_once(amount.as_str())
+                .unwrap_or(("", &sentence));
+            pieces.extend([
+                (before.to_owned(), muted),
+                (amount.clone(), strong),
+                (format!("{after} {since}"), muted),
+            ]);
         }
         _ => pieces.extend([
-            (t.meter_seconds_only(format_span(cost.span_seconds)).into_owned(), strong),
+            (
+                t.meter_seconds_only(format_span(cost.span_seconds))
+                    .into_owned(),
+                strong,
+            ),
             (format!(" {since}  {}", t.meter_no_price()), muted),
         ]),
     }
     // Compute first, then what was wasted, largest first; what does not fit is left out from the end.
-    let mut phases: Vec<Phase> = Phase::ALL.iter().copied().filter(|p| cost.phase_seconds.get(*p) >= 1.0).collect();
+    let mut phases: Vec<Phase> = Phase::ALL
+        .iter()
+        .copied()
+        .filter(|p| cost.phase_seconds.get(*p) >= 1.0)
+        .collect();
     phases.sort_by(|a, b| {
         let seconds = |p: &Phase| (*p == Phase::Compute, cost.phase_seconds.get(*p));
-        seconds(b).partial_cmp(&seconds(a)).unwrap_or(std::cmp::Ordering::Equal)
+        seconds(b)
+            .partial_cmp(&seconds(a))
+            .unwrap_or(std::cmp::Ordering::Equal)
     });
     let mut room = usize::from(area.width).saturating_sub(width(&pieces));
     for phase in phases {
@@ -96,7 +118,10 @@ pub(super) fn line(cost: &Cost, look: &Look, area: Rect, buf: &mut Buffer) {
         room -= width(&chunk);
         pieces.extend(chunk);
     }
-    let refs: Vec<(&str, Style)> = pieces.iter().map(|(s, style)| (s.as_str(), *style)).collect();
+    let refs: Vec<(&str, Style)> = pieces
+        .iter()
+        .map(|(s, style)| (s.as_str(), *style))
+        .collect();
     write_line(buf, area, &refs);
 }
 
@@ -120,7 +145,11 @@ fn phase_pieces(
         Some(amount) => format!(" {} {}", format_span(seconds), money(amount)),
         None => format!(" {}", format_span(seconds)),
     };
-    let role = if wasted { phase_role(phase) } else { Role::Text };
+    let role = if wasted {
+        phase_role(phase)
+    } else {
+        Role::Text
+    };
     let word = match phase {
         Phase::Unobserved if !wide => look.text.state_unobserved_short(),
         Phase::IoWait if !wide => look.text.state_io_short(),
@@ -135,7 +164,11 @@ fn phase_pieces(
 
 /// Begin of billing: the time today, else with its day.
 fn when(cost: &Cost, look: &Look) -> String {
-    let format = if cost.span_seconds < 20.0 * 3600.0 { "%H:%M" } else { "%d %b %H:%M" };
+    let format = if cost.span_seconds < 20.0 * 3600.0 {
+        "%H:%M"
+    } else {
+        "%d %b %H:%M"
+    };
     look.time(cost.billing_start.at, format)
 }
 
@@ -151,8 +184,14 @@ pub(super) fn ribbon(cost: &Cost, look: &Look, area: Rect, buf: &mut Buffer) {
                 Phase::Idle => 'i',
                 Phase::Unobserved => '.',
             };
-            Slice::new(cost.phase_seconds.get(*phase), look.style(phase_role(*phase)), letter)
+            Slice::new(
+                cost.phase_seconds.get(*phase),
+                look.style(phase_role(*phase)),
+                letter,
+            )
         })
         .collect();
-    Ribbon::new(&slices).glyphs(look.widgets()).render(area, buf);
+    Ribbon::new(&slices)
+        .glyphs(look.widgets())
+        .render(area, buf);
 }

@@ -15,8 +15,8 @@ use super::theme::Role;
 use crate::app::{App, View};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::widgets::Widget;
 use ratatui::widgets::Block;
+use ratatui::widgets::Widget;
 
 /// Draws the whole screen.
 pub fn draw(app: &mut App, look: &Look, area: Rect, buf: &mut Buffer) {
@@ -24,7 +24,9 @@ pub fn draw(app: &mut App, look: &Look, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
     }
-    Block::new().style(look.style(Role::Ground).patch(look.style(Role::Text))).render(area, buf);
+    Block::new()
+        .style(look.style(Role::Ground).patch(look.style(Role::Text)))
+        .render(area, buf);
     match app.view() {
         View::Overview => overview::draw(app, look, area, buf),
         View::Device => device::draw(app, look, area, buf),

@@ -29,10 +29,20 @@ use unicode_width::UnicodeWidthStr as _;
 pub(super) fn draw(app: &mut App, look: &Look, area: Rect, buf: &mut Buffer) {
     let body = chrome::frame(app, look, area, buf).area;
     let lines = lines(app, look, body.width);
-    let most = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_sub(body.height);
+    let most = u16::try_from(lines.len())
+        .unwrap_or(u16::MAX)
+        .saturating_sub(body.height);
     app.clamp_scroll(most);
-    for (n, pieces) in lines.iter().skip(usize::from(app.scroll())).take(usize::from(body.height)).enumerate() {
-        let refs: Vec<(&str, Style)> = pieces.iter().map(|(text, role)| (text.as_str(), look.style(*role))).collect();
+    for (n, pieces) in lines
+        .iter()
+        .skip(usize::from(app.scroll()))
+        .take(usize::from(body.height))
+        .enumerate()
+    {
+        let refs: Vec<(&str, Style)> = pieces
+            .iter()
+            .map(|(text, role)| (text.as_str(), look.style(*role)))
+            .collect();
         write_line(buf, row(body, u16::try_from(n).unwrap_or(u16::MAX)), &refs);
     }
 }
@@ -46,7 +56,10 @@ const FIGURE: usize = 11;
 
 /// A word at the left, filled up to [`HEAD`] columns.
 fn head(word: &str) -> String {
-    format!(" {word}{}", " ".repeat((HEAD - 1).saturating_sub(word.width())))
+    format!(
+        " {word}{}",
+        " ".repeat((HEAD - 1).saturating_sub(word.width()))
+    )
 }
 
 fn lines(app: &App, look: &Look, width: u16) -> Vec<Line> {
@@ -56,18 +69,32 @@ fn lines(app: &App, look: &Look, width: u16) -> Vec<Line> {
     let Some(picture) = app.picture() else {
         return vec![vec![(format!(" {}", t.chrome_starting()), Role::Muted)]];
     };
-    let waiting = picture.probes.iter().all(|p| p.status == ProbeStatus::Starting);
-    let title = if waiting { t.chrome_starting() } else { t.probe_none_title() };
+    let waiting = picture
+        .probes
+        .iter()
+        .all(|p| p.status == ProbeStatus::Starting);
+    let title = if waiting {
+        t.chrome_starting()
+    } else {
+        t.probe_none_title()
+    };
     lines.push(vec![(format!(" {title}"), Role::Strong)]);
     lines.push(Vec::new());
     for probe in &picture.probes {
         let vendor = head(probe.vendor.word());
         let status = words::probe_status(probe, t);
-        let role = if probe.status == ProbeStatus::Ok { Role::Ok } else { Role::Warn };
+        let role = if probe.status == ProbeStatus::Ok {
+            Role::Ok
+        } else {
+            Role::Warn
+        };
         lines.push(vec![
             (vendor, Role::Strong),
             (status.into_owned(), role),
-            (format!("   {}", t.probe_looked_for(&*probe.library)), Role::Muted),
+            (
+                format!("   {}", t.probe_looked_for(&*probe.library)),
+                Role::Muted,
+            ),
         ]);
         for text in probe.message.iter().flat_map(|m| wrap(&clean(m), room)) {
             lines.push(vec![(head(""), Role::Muted), (text, Role::Muted)]);
@@ -75,9 +102,20 @@ fn lines(app: &App, look: &Look, width: u16) -> Vec<Line> {
         if let Some(next) = words::probe_next(probe, t) {
             let title = format!("{}  ", t.overview_next());
             let indent = u16::try_from(title.width()).unwrap_or(0);
-            for (n, text) in wrap(&next, room.saturating_sub(indent)).into_iter().enumerate() {
-                let title = if n == 0 { title.clone() } else { " ".repeat(title.width()) };
-                lines.push(vec![(head(""), Role::Muted), (title, Role::Muted), (text, Role::Accent)]);
+            for (n, text) in wrap(&next, room.saturating_sub(indent))
+                .into_iter()
+                .enumerate()
+            {
+                let title = if n == 0 {
+                    title.clone()
+                } else {
+                    " ".repeat(title.width())
+                };
+                lines.push(vec![
+                    (head(""), Role::Muted),
+                    (title, Role::Muted),
+                    (text, Role::Accent),
+                ]);
             }
         }
         lines.push(Vec::new());
@@ -103,24 +141,46 @@ fn host(sample: &HostSample, look: &Look, width: usize) -> Vec<Line> {
             (t.host_cpu(), show(sample.cpu_ratio, &share)),
             (t.host_load(), show(sample.load1, &|l| format!("{l:.2}"))),
             (t.host_memory(), show(sample.memory_used_bytes, &bytes)),
-            (t.host_memory_limit(), show(sample.memory_limit_bytes, &bytes)),
+            (
+                t.host_memory_limit(),
+                show(sample.memory_limit_bytes, &bytes),
+            ),
         ],
         vec![
-            (t.host_pressure_cpu(), show(sample.psi_cpu_some_ratio, &share)),
+            (
+                t.host_pressure_cpu(),
+                show(sample.psi_cpu_some_ratio, &share),
+            ),
             (t.host_pressure_io(), show(sample.psi_io_some_ratio, &share)),
-            (t.host_pressure_memory(), show(sample.psi_memory_full_ratio, &share)),
-            (t.host_throttled(), show(sample.cgroup_throttled_ratio, &share)),
+            (
+                t.host_pressure_memory(),
+                show(sample.psi_memory_full_ratio, &share),
+            ),
+            (
+                t.host_throttled(),
+                show(sample.cgroup_throttled_ratio, &share),
+            ),
         ],
         vec![
             (t.host_network_in(), show(sample.net_rx_bytes_per_s, &rate)),
             (t.host_network_out(), show(sample.net_tx_bytes_per_s, &rate)),
-            (t.host_disk_read(), show(sample.disk_read_bytes_per_s, &rate)),
-            (t.host_disk_write(), show(sample.disk_write_bytes_per_s, &rate)),
+            (
+                t.host_disk_read(),
+                show(sample.disk_read_bytes_per_s, &rate),
+            ),
+            (
+                t.host_disk_write(),
+                show(sample.disk_write_bytes_per_s, &rate),
+            ),
         ],
     ];
     let mut lines = Vec::new();
     for (n, row) in rows.into_iter().enumerate() {
-        let first = if n == 0 { head(&t.probe_host_works()) } else { head("") };
+        let first = if n == 0 {
+            head(&t.probe_host_works())
+        } else {
+            head("")
+        };
         let mut line = vec![(first, Role::Strong)];
         let mut used = HEAD;
         for (name, figure) in row {

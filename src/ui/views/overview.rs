@@ -49,7 +49,11 @@ fn plan(height: u16, devices: usize, has_meter: bool) -> Plan {
     };
     // At least titles and one row before anything else.
     let meter = take(u16::from(has_meter), 2);
-    let least_facts = if height >= 8 { 3 } else { u16::from(height >= 5) };
+    let least_facts = if height >= 8 {
+        3
+    } else {
+        u16::from(height >= 5)
+    };
     let rule = take(u16::from(height >= 6), 2 + least_facts);
     let table = take(wanted, least_facts);
     let facts = take(if height >= 20 { 4 } else { 3 }, 0);
@@ -71,7 +75,16 @@ fn plan(height: u16, devices: usize, has_meter: bool) -> Plan {
     } else if charts == 0 && left > 0 {
         air = u16::from(left >= 1);
     }
-    Plan { meter, ribbon, air, chart_air, table, rule, facts, charts }
+    Plan {
+        meter,
+        ribbon,
+        air,
+        chart_air,
+        table,
+        rule,
+        facts,
+        charts,
+    }
 }
 
 /// Draws the overview.
@@ -85,7 +98,11 @@ fn draw_body(app: &App, picture: &Snapshot, look: &Look, body: Rect, buf: &mut B
     let plan = plan(body.height, picture.devices.len(), picture.cost.is_some());
     let mut y = 0;
     let mut lines = |count: u16| {
-        let area = Rect { y: body.y + y.min(body.height), height: count.min(body.height - y.min(body.height)), ..body };
+        let area = Rect {
+            y: body.y + y.min(body.height),
+            height: count.min(body.height - y.min(body.height)),
+            ..body
+        };
         y += count;
         area
     };
@@ -95,7 +112,11 @@ fn draw_body(app: &App, picture: &Snapshot, look: &Look, body: Rect, buf: &mut B
             meter::line(cost, look, meter_at, buf);
         }
         if plan.ribbon > 0 {
-            let inner = Rect { x: ribbon_at.x + 1, width: ribbon_at.width.saturating_sub(2), ..ribbon_at };
+            let inner = Rect {
+                x: ribbon_at.x + 1,
+                width: ribbon_at.width.saturating_sub(2),
+                ..ribbon_at
+            };
             meter::ribbon(cost, look, inner, buf);
         }
     }
@@ -120,7 +141,14 @@ mod tests {
         for height in 0..120 {
             for devices in [0, 1, 8, 40, 64] {
                 let p = plan(height, devices, true);
-                let sum = p.meter + p.ribbon + p.air + p.chart_air + p.table + p.rule + p.facts + p.charts;
+                let sum = p.meter
+                    + p.ribbon
+                    + p.air
+                    + p.chart_air
+                    + p.table
+                    + p.rule
+                    + p.facts
+                    + p.charts;
                 assert!(sum <= height, "{height} lines, {devices} devices: {p:?}");
             }
         }

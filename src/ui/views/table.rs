@@ -67,14 +67,27 @@ fn columns() -> [(Cell, Column); 16] {
 
 /// What of a name tells models apart: the vendor is known from the rest.
 pub(super) fn short_name(name: &str) -> &str {
-    ["NVIDIA GeForce ", "NVIDIA ", "Tesla ", "AMD Instinct ", "AMD Radeon ", "Ascend "]
-        .iter()
-        .find_map(|prefix| name.strip_prefix(prefix))
-        .unwrap_or(name)
+    [
+        "NVIDIA GeForce ",
+        "NVIDIA ",
+        "Tesla ",
+        "AMD Instinct ",
+        "AMD Radeon ",
+        "Ascend ",
+    ]
+    .iter()
+    .find_map(|prefix| name.strip_prefix(prefix))
+    .unwrap_or(name)
 }
 
 /// Draws titles and as many rows as fit, the selected one among them. Gives the lines used.
-pub(super) fn draw(app: &App, picture: &Snapshot, look: &Look, area: Rect, buf: &mut Buffer) -> u16 {
+pub(super) fn draw(
+    app: &App,
+    picture: &Snapshot,
+    look: &Look,
+    area: Rect,
+    buf: &mut Buffer,
+) -> u16 {
     let columns = columns();
     let plain: Vec<Column> = columns.iter().map(|(_, c)| *c).collect();
     let slots = Columns::new(&plain).gap(1).fit(area.width);
@@ -86,9 +99,19 @@ pub(super) fn draw(app: &App, picture: &Snapshot, look: &Look, area: Rect, buf: 
     let outside = more(first, picture.devices.len() - first - shown, look);
     if titles == 1 {
         // The count of rows outside stands at the right end, in place of the titles there.
-        let taken = area.right().saturating_sub(u16::try_from(outside.width()).unwrap_or(0));
-        crate::ui::look::write_right(buf, row(area, 0), area.x, &[(&outside, look.style(Role::Accent))]);
-        for slot in slots.iter().filter(|slot| outside.is_empty() || slot.area(area).right() <= taken) {
+        let taken = area
+            .right()
+            .saturating_sub(u16::try_from(outside.width()).unwrap_or(0));
+        crate::ui::look::write_right(
+            buf,
+            row(area, 0),
+            area.x,
+            &[(&outside, look.style(Role::Accent))],
+        );
+        for slot in slots
+            .iter()
+            .filter(|slot| outside.is_empty() || slot.area(area).right() <= taken)
+        {
             if let Some((cell, _)) = columns.get(slot.index) {
                 let title = title(*cell, look);
                 let title = clean_width(&title, usize::from(slot.width), look.charset.is_ascii());
@@ -96,7 +119,14 @@ pub(super) fn draw(app: &App, picture: &Snapshot, look: &Look, area: Rect, buf: 
             }
         }
     }
-    for (line, (place, view)) in picture.devices.iter().enumerate().skip(first).take(room).enumerate() {
+    for (line, (place, view)) in picture
+        .devices
+        .iter()
+        .enumerate()
+        .skip(first)
+        .take(room)
+        .enumerate()
+    {
         let line = row(area, titles + u16::try_from(line).unwrap_or(u16::MAX));
         let is_selected = app.selected_index() == Some(place);
         if is_selected {
@@ -122,7 +152,10 @@ fn first_row(selected: usize, count: usize, room: usize) -> usize {
 /// How many rows lie outside.
 fn more(above: usize, below: usize, look: &Look) -> String {
     let part = |count: usize, glyph| (count > 0).then(|| format!("{} {count}", look.glyph(glyph)));
-    let parts: Vec<String> = [part(above, Glyph::MoreAbove), part(below, Glyph::MoreBelow)].into_iter().flatten().collect();
+    let parts: Vec<String> = [part(above, Glyph::MoreAbove), part(below, Glyph::MoreBelow)]
+        .into_iter()
+        .flatten()
+        .collect();
     parts.join(" ")
 }
 
@@ -149,37 +182,66 @@ fn title(cell: Cell, look: &Look) -> Cow<'static, str> {
     }
 }
 
-fn draw_cell(cell: Cell, view: &DeviceView, selected: bool, look: &Look, slot: &Slot, line: Rect, buf: &mut Buffer) {
+fn draw_cell(
+    cell: Cell,
+    view: &DeviceView,
+    selected: bool,
+    look: &Look,
+    slot: &Slot,
+    line: Rect,
+    buf: &mut Buffer,
+) {
     let get = |figure| view.figures.get(figure);
     let state = Look::role_of(view.word);
     let unit = |text: &str, value: Value, role: Role| -> (String, Style) {
         (text.to_owned(), look.style(role_of_value(value, role)))
     };
     let (text, style) = match cell {
-        Cell::Mark if selected => (look.glyph(Glyph::Selected).to_owned(), look.style(Role::SelectedMark)),
+        Cell::Mark if selected => (
+            look.glyph(Glyph::Selected).to_owned(),
+            look.style(Role::SelectedMark),
+        ),
         Cell::Mark => return,
         Cell::Index if selected => (view.device.index.to_string(), look.style(Role::Accent)),
         Cell::Index => (view.device.index.to_string(), look.style(Role::Muted)),
         Cell::Name => (name(view, slot.width, look), look.style(Role::Text)),
         Cell::Power => {
             let power = get(Figure::Power);
-            unit(&look.number(power, |w| format!("{w:.0} W")), power, Role::Strong)
+            unit(
+                &look.number(power, |w| format!("{w:.0} W")),
+                power,
+                Role::Strong,
+            )
         }
         Cell::Bar => return draw_bar(view, look, slot.area(line), buf),
         Cell::Limit => {
             let limit = get(Figure::PowerLimit);
-            let role = if has(view, |k| matches!(k, KnownKind::LimitBelowPlate { .. })) { Role::Limit } else { Role::Muted };
+            let role = if has(view, |k| matches!(k, KnownKind::LimitBelowPlate { .. })) {
+                Role::Limit
+            } else {
+                Role::Muted
+            };
             unit(&look.number(limit, |w| format!("{w:.0}")), limit, role)
         }
         Cell::Plate => {
             let plate = get(Figure::PlatePower);
-            unit(&look.number(plate, |w| format!("{w:.0} W")), plate, Role::Plate)
+            unit(
+                &look.number(plate, |w| format!("{w:.0} W")),
+                plate,
+                Role::Plate,
+            )
         }
         Cell::Head => {
             let head = get(Figure::Headroom);
-            let hot = has(view, |k| matches!(k, KnownKind::Hot { .. } | KnownKind::SlowedByHeat { .. }));
+            let hot = has(view, |k| {
+                matches!(k, KnownKind::Hot { .. } | KnownKind::SlowedByHeat { .. })
+            });
             let degree = look.glyph(Glyph::Degree);
-            unit(&look.number(head, |c| format!("{c:.0}{degree}")), head, if hot { Role::Warn } else { Role::Text })
+            unit(
+                &look.number(head, |c| format!("{c:.0}{degree}")),
+                head,
+                if hot { Role::Warn } else { Role::Text },
+            )
         }
         Cell::Down => saturation(view, Figure::PcieRxSaturation, true, look),
         Cell::Up => saturation(view, Figure::PcieTxSaturation, false, look),
@@ -201,10 +263,20 @@ fn draw_cell(cell: Cell, view: &DeviceView, selected: bool, look: &Look, slot: &
             let used = get(Figure::MemoryUsed);
             unit(&look.number(used, gigabytes), used, Role::Muted)
         }
-        Cell::Phase => (phase_word(view.phase, look.text).into_owned(), look.style(phase_role(view.phase))),
-        Cell::State => (words::state(view.word, look.text).into_owned(), look.style(state)),
+        Cell::Phase => (
+            phase_word(view.phase, look.text).into_owned(),
+            look.style(phase_role(view.phase)),
+        ),
+        Cell::State => (
+            words::state(view.word, look.text).into_owned(),
+            look.style(state),
+        ),
     };
-    let style = if selected { look.style(Role::Select).patch(style) } else { style };
+    let style = if selected {
+        look.style(Role::Select).patch(style)
+    } else {
+        style
+    };
     slot.draw(buf, line, &text, style);
 }
 
@@ -251,7 +323,10 @@ fn draw_bar(view: &DeviceView, look: &Look, area: Rect, buf: &mut Buffer) {
 
 fn saturation(view: &DeviceView, figure: Figure, down: bool, look: &Look) -> (String, Style) {
     let value = view.figures.get(figure);
-    let full = has(view, |k| matches!(k, KnownKind::LinkFull { down: d, .. } if *d == down));
+    let full = has(
+        view,
+        |k| matches!(k, KnownKind::LinkFull { down: d, .. } if *d == down),
+    );
     let role = match (full, view.word) {
         (true, StateWord::Doubtful) => Role::Bad,
         (true, _) => Role::Warn,
@@ -266,13 +341,22 @@ fn link(view: &DeviceView, look: &Look) -> (String, Style) {
     let get = |figure| view.figures.get(figure);
     let (generation, width) = (get(Figure::PcieGeneration), get(Figure::PcieWidth));
     let (Some(g), Some(w)) = (generation.ok(), width.ok()) else {
-        return (look.glyph(Glyph::Absent).to_owned(), look.style(Role::Faint));
+        return (
+            look.glyph(Glyph::Absent).to_owned(),
+            look.style(Role::Faint),
+        );
     };
     let worst = view
         .known
         .iter()
         .find(|k| matches!(k.kind, KnownKind::Narrow { .. } | KnownKind::Slow { .. }))
-        .map(|k| if view.word == StateWord::Doubtful { Level::Bad } else { k.level });
+        .map(|k| {
+            if view.word == StateWord::Doubtful {
+                Level::Bad
+            } else {
+                k.level
+            }
+        });
     let text = match get(Figure::PcieWidthMax).ok() {
         Some(max) if max > w => format!("{g:.0} x{w:.0}/{max:.0}"),
         _ => format!("{g:.0} x{w:.0}"),
@@ -284,7 +368,11 @@ fn link(view: &DeviceView, look: &Look) -> (String, Style) {
 /// Memory in four columns: `61G`, `512M`.
 fn gigabytes(bytes: f64) -> String {
     let gib = bytes / (1024.0 * 1024.0 * 1024.0);
-    if gib >= 0.95 || bytes == 0.0 { format!("{gib:.0}G") } else { format!("{:.0}M", gib * 1024.0) }
+    if gib >= 0.95 || bytes == 0.0 {
+        format!("{gib:.0}G")
+    } else {
+        format!("{:.0}M", gib * 1024.0)
+    }
 }
 
 #[cfg(test)]

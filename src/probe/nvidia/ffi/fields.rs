@@ -67,6 +67,8 @@ fn number(value: &sys::nvmlFieldValue_t) -> Result<FieldNumber, Fault> {
         return Err(Fault::Code(value.nvmlReturn));
     }
     let raw = value.value;
+    // A `c_ulong` has 32 bits on some targets.
+    #[allow(clippy::unnecessary_cast)]
     // SAFETY: all members of the union are plain numbers, whose every bit pattern is a value; the whole union
     // was zeroed before the call, so no byte is uninitialised.
     unsafe {

@@ -17,7 +17,12 @@ pub(super) enum Row {
     Blank,
     Title(String),
     Text(String, Role),
-    Value { label: String, value: String, note: String, role: Role },
+    Value {
+        label: String,
+        value: String,
+        note: String,
+        role: Role,
+    },
 }
 
 /// A title and its lines.
@@ -30,11 +35,18 @@ pub(super) struct Section {
 /// Title and all that is known, over the whole width.
 pub(super) fn head(view: &DeviceView, look: &Look, width: u16) -> Vec<Row> {
     let t = look.text;
-    let mut rows = vec![Row::Title(t.device_title(view.device.index, &*view.device.name).into_owned())];
+    let mut rows = vec![Row::Title(
+        t.device_title(view.device.index, &*view.device.name)
+            .into_owned(),
+    )];
     for known in &view.known {
         let sentence = words::known(&known.kind, t, look.signs());
         let role = Look::role_of_level(known.level);
-        rows.extend(wrap(&sentence, width).into_iter().map(|line| Row::Text(line, role)));
+        rows.extend(
+            wrap(&sentence, width)
+                .into_iter()
+                .map(|line| Row::Text(line, role)),
+        );
     }
     rows.push(Row::Blank);
     rows
@@ -42,7 +54,11 @@ pub(super) fn head(view: &DeviceView, look: &Look, width: u16) -> Vec<Row> {
 
 /// All sections of a device.
 pub(super) fn of(picture: &Snapshot, view: &DeviceView, look: &Look) -> Vec<Section> {
-    let page = Page { picture, view, look };
+    let page = Page {
+        picture,
+        view,
+        look,
+    };
     vec![
         page.identity(),
         page.power(),
@@ -66,20 +82,40 @@ struct Page<'a> {
 
 impl Page<'_> {
     fn section(&self, title: Cow<'static, str>, rows: Vec<Row>) -> Section {
-        Section { title: title.into_owned(), rows }
+        Section {
+            title: title.into_owned(),
+            rows,
+        }
     }
 
     /// A value with its age, or the mark of an absent one with its reason.
-    fn value(&self, label: Cow<'static, str>, value: Value, write: impl FnOnce(f64) -> String, note: Cow<'static, str>) -> Row {
+    fn value(
+        &self,
+        label: Cow<'static, str>,
+        value: Value,
+        write: impl FnOnce(f64) -> String,
+        note: Cow<'static, str>,
+    ) -> Row {
         let t = self.look.text;
         let (shown, note, role) = match value.reading {
-            Ok(number) if value.age_s > 0.0 => {
-                (write(number), t.chrome_age(format_span(value.age_s)).into_owned(), Role::Muted)
-            }
+            Ok(number) if value.age_s > 0.0 => (
+                write(number),
+                t.chrome_age(format_span(value.age_s)).into_owned(),
+                Role::Muted,
+            ),
             Ok(number) => (write(number), note.into_owned(), Role::Text),
-            Err(why) => (self.look.glyph(Glyph::Absent).to_owned(), self.reason(why), Role::Faint),
+            Err(why) => (
+                self.look.glyph(Glyph::Absent).to_owned(),
+                self.reason(why),
+                Role::Faint,
+            ),
         };
-        Row::Value { label: label.into_owned(), value: shown, note, role }
+        Row::Value {
+            label: label.into_owned(),
+            value: shown,
+            note,
+            role,
+        }
     }
 
     /// Why there is no value; since when, where a call hangs.
@@ -87,27 +123,51 @@ impl Page<'_> {
         let t = self.look.text;
         let word = words::absent(why, t);
         match self.view.silent {
-            Some((_, since)) if matches!(why, Absent::TimedOut | Absent::Lost | Absent::Stale) => {
-                t.state_absent_since(word, format_span(self.picture.mono.seconds_since(since))).into_owned()
-            }
+            Some((_, since)) if matches!(why, Absent::TimedOut | Absent::Lost | Absent::Stale) => t
+                .state_absent_since(word, format_span(self.picture.mono.seconds_since(since)))
+                .into_owned(),
             _ => word.into_owned(),
         }
     }
 
-    fn figure(&self, label: Cow<'static, str>, figure: Figure, write: impl FnOnce(f64) -> String, note: Cow<'static, str>) -> Row {
+    fn figure(
+        &self,
+        label: Cow<'static, str>,
+        figure: Figure,
+        write: impl FnOnce(f64) -> String,
+        note: Cow<'static, str>,
+    ) -> Row {
         self.value(label, self.view.figures.get(figure), write, note)
     }
 
     fn metric(&self, label: Cow<'static, str>, metric: Metric) -> Row {
-        let value = Value { reading: self.view.readings.get(metric), age_s: 0.0 };
-        self.value(label, value, |n| self.write(n, metric.unit()), Cow::Borrowed(""))
+        let value = Value {
+            reading: self.view.readings.get(metric),
+            age_s: 0.0,
+        };
+        self.value(
+            label,
+            value,
+            |n| self.write(n, metric.unit()),
+            Cow::Borrowed(""),
+        )
     }
 
     /// A switch in words.
     fn switch(&self, label: Cow<'static, str>, metric: Metric) -> Row {
         let t = self.look.text;
         let reading = self.view.readings.get(metric);
-        self.text(label, reading.map(|on| if on > 0.0 { t.state_on() } else { t.state_off() }.into_owned()))
+        self.text(
+            label,
+            reading.map(|on| {
+                if on > 0.0 {
+                    t.state_on()
+                } else {
+                    t.state_off()
+                }
+                .into_owned()
+            }),
+        )
     }
 
     fn write(&self, number: f64, unit: Unit) -> String {
@@ -129,21 +189,35 @@ impl Page<'_> {
     fn text(&self, label: Cow<'static, str>, reading: Result<String, Absent>) -> Row {
         let (value, note, role) = match reading {
             Ok(text) => (text, String::new(), Role::Text),
-            Err(why) => (self.look.glyph(Glyph::Absent).to_owned(), self.reason(why), Role::Faint),
+            Err(why) => (
+                self.look.glyph(Glyph::Absent).to_owned(),
+                self.reason(why),
+                Role::Faint,
+            ),
         };
-        Row::Value { label: label.into_owned(), value, note, role }
+        Row::Value {
+            label: label.into_owned(),
+            value,
+            note,
+            role,
+        }
     }
 
     fn identity(&self) -> Section {
         let t = self.look.text;
         let device = &self.view.device;
-        let string = |r: &Reading<std::sync::Arc<str>>| r.as_ref().map(ToString::to_string).map_err(|why| *why);
+        let string = |r: &Reading<std::sync::Arc<str>>| {
+            r.as_ref().map(ToString::to_string).map_err(|why| *why)
+        };
         let mut rows = vec![
             self.text(t.device_uuid(), string(&device.uuid)),
-            self.text(t.device_pci_address(), device.pci_address.map(|a| a.to_string())),
+            self.text(
+                t.device_pci_address(),
+                device.pci_address.map(|a| a.to_string()),
+            ),
             self.text(t.device_driver(), string(&device.driver)),
         ];
-        if &*device.board.0 != &*device.id.0 {
+        if *device.board.0 != *device.id.0 {
             rows.push(self.text(t.device_board(), Ok(device.board.to_string())));
         }
         if let Some(parent) = &device.parent {
@@ -177,18 +251,39 @@ impl Page<'_> {
             Some(_) => t.device_plate_source_config(),
             None => Cow::Borrowed(""),
         };
-        let rated = view.rated_power_source.as_ref().map_or(String::new(), ToString::to_string);
+        let rated = view
+            .rated_power_source
+            .as_ref()
+            .map_or(String::new(), ToString::to_string);
         let readings = &view.readings;
-        let range = match (readings.get(Metric::LimitMin), readings.get(Metric::LimitMax)) {
+        let range = match (
+            readings.get(Metric::LimitMin),
+            readings.get(Metric::LimitMax),
+        ) {
             (Ok(low), Ok(high)) => t.device_limit_range(watts(low), watts(high)),
             _ => Cow::Borrowed(""),
         };
         let rows = vec![
-            self.figure(t.device_draw(), Figure::Power, |w| format!("{w:.1} W"), Cow::Owned(format!("{kind}, {scope}"))),
+            self.figure(
+                t.device_draw(),
+                Figure::Power,
+                |w| format!("{w:.1} W"),
+                Cow::Owned(format!("{kind}, {scope}")),
+            ),
             self.figure(t.device_limit_enforced(), Figure::PowerLimit, watts, range),
             self.figure(t.overview_plate(), Figure::PlatePower, watts, plate_source),
-            self.figure(t.device_rated(), Figure::RatedPower, watts, Cow::Owned(rated)),
-            self.figure(t.overview_of_plate(), Figure::PowerRatio, |r| Ratio(r).to_string(), Cow::Borrowed("")),
+            self.figure(
+                t.device_rated(),
+                Figure::RatedPower,
+                watts,
+                Cow::Owned(rated),
+            ),
+            self.figure(
+                t.overview_of_plate(),
+                Figure::PowerRatio,
+                |r| Ratio(r).to_string(),
+                Cow::Borrowed(""),
+            ),
             self.metric(t.device_energy(), Metric::Energy),
         ];
         self.section(t.device_section_power(), rows)
@@ -204,10 +299,25 @@ impl Page<'_> {
         };
         let degrees = |c: f64| self.write(c, Unit::Celsius);
         let rows = vec![
-            self.figure(t.device_temperature(), Figure::Temperature, degrees, Cow::Borrowed("")),
-            self.figure(t.device_memory_temperature(), Figure::MemoryTemperature, degrees, Cow::Borrowed("")),
+            self.figure(
+                t.device_temperature(),
+                Figure::Temperature,
+                degrees,
+                Cow::Borrowed(""),
+            ),
+            self.figure(
+                t.device_memory_temperature(),
+                Figure::MemoryTemperature,
+                degrees,
+                Cow::Borrowed(""),
+            ),
             self.figure(t.device_headroom(), Figure::Headroom, degrees, source),
-            self.figure(t.device_time_to_throttle(), Figure::TimeToThrottle, format_span, Cow::Borrowed("")),
+            self.figure(
+                t.device_time_to_throttle(),
+                Figure::TimeToThrottle,
+                format_span,
+                Cow::Borrowed(""),
+            ),
             self.metric(t.device_slowdown(), Metric::ThresholdSlowdown),
             self.metric(t.device_shutdown(), Metric::ThresholdShutdown),
             self.metric(t.device_fan(), Metric::Fan),
@@ -217,22 +327,53 @@ impl Page<'_> {
 
     fn clocks(&self) -> Section {
         let t = self.look.text;
-        let max = |metric| self.view.readings.get(metric).map_or(Cow::Borrowed(""), |m| t.device_of_most(format!("{m:.0} MHz")));
+        let max = |metric| {
+            self.view
+                .readings
+                .get(metric)
+                .map_or(Cow::Borrowed(""), |m| {
+                    t.device_of_most(format!("{m:.0} MHz"))
+                })
+        };
         let megahertz = |m: f64| format!("{m:.0} MHz");
-        let get = |metric| Value { reading: self.view.readings.get(metric), age_s: 0.0 };
+        let get = |metric| Value {
+            reading: self.view.readings.get(metric),
+            age_s: 0.0,
+        };
         let mut rows = vec![
-            self.figure(t.device_clock_sm(), Figure::Clock, megahertz, max(Metric::SmClockMax)),
-            self.value(t.device_clock_memory(), get(Metric::MemoryClock), megahertz, max(Metric::MemoryClockMax)),
+            self.figure(
+                t.device_clock_sm(),
+                Figure::Clock,
+                megahertz,
+                max(Metric::SmClockMax),
+            ),
+            self.value(
+                t.device_clock_memory(),
+                get(Metric::MemoryClock),
+                megahertz,
+                max(Metric::MemoryClockMax),
+            ),
             self.metric(t.device_clock_application(), Metric::ApplicationClock),
             self.text(
                 t.device_throttle_reasons(),
-                self.view.throttle.as_ref().map_err(|why| *why).map(|reasons| {
-                    if reasons.is_empty() { t.state_no_throttle().into_owned() } else { reasons.join(", ") }
-                }),
+                self.view
+                    .throttle
+                    .as_ref()
+                    .map_err(|why| *why)
+                    .map(|reasons| {
+                        if reasons.is_empty() {
+                            t.state_no_throttle().into_owned()
+                        } else {
+                            reasons.join(", ")
+                        }
+                    }),
             ),
         ];
         for (name, seconds) in self.view.throttle_seconds.iter().filter(|(_, s)| *s > 0.0) {
-            rows.push(self.text(t.device_throttle_seconds(), Ok(format!("{name} {}", format_span(*seconds)))));
+            rows.push(self.text(
+                t.device_throttle_seconds(),
+                Ok(format!("{name} {}", format_span(*seconds))),
+            ));
         }
         self.section(t.device_section_clocks(), rows)
     }
@@ -250,10 +391,20 @@ impl Page<'_> {
         let rows = vec![
             self.figure(t.device_work(), Figure::Work, share, source),
             self.figure(t.device_utilization(), Figure::Utilization, share, none()),
-            self.figure(t.device_memory_activity(), Figure::MemoryActivity, share, none()),
+            self.figure(
+                t.device_memory_activity(),
+                Figure::MemoryActivity,
+                share,
+                none(),
+            ),
             self.figure(t.device_sm_active(), Figure::SmActive, share, none()),
             self.metric(t.device_occupancy(), Metric::SmOccupancy),
-            self.figure(t.device_tensor_active(), Figure::TensorActive, share, none()),
+            self.figure(
+                t.device_tensor_active(),
+                Figure::TensorActive,
+                share,
+                none(),
+            ),
             self.figure(t.device_dram_active(), Figure::DramActive, share, none()),
         ];
         self.section(t.device_section_work(), rows)
@@ -276,18 +427,52 @@ impl Page<'_> {
         let t = self.look.text;
         let rate = |r: f64| BytesPerSecond(r).to_string();
         let get = |figure| self.view.figures.get(figure);
-        let of = |figure: Figure| get(figure).ok().map_or(Cow::Borrowed(""), |n| t.device_of_most(format!("{n:.0}")));
-        let share = |figure| get(figure).ok().map_or(Cow::Borrowed(""), |r| Cow::Owned(Ratio(r).to_string()));
+        let of = |figure: Figure| {
+            get(figure)
+                .ok()
+                .map_or(Cow::Borrowed(""), |n| t.device_of_most(format!("{n:.0}")))
+        };
+        let share = |figure| {
+            get(figure)
+                .ok()
+                .map_or(Cow::Borrowed(""), |r| Cow::Owned(Ratio(r).to_string()))
+        };
         let whole = |n: f64| format!("{n:.0}");
         let none = || Cow::Borrowed("");
         let mut rows = vec![
-            self.figure(t.device_generation(), Figure::PcieGeneration, whole, of(Figure::PcieGenerationMax)),
-            self.figure(t.device_width(), Figure::PcieWidth, |w| format!("x{w:.0}"), of(Figure::PcieWidthMax)),
-            self.figure(t.device_received(), Figure::PcieRx, rate, share(Figure::PcieRxSaturation)),
-            self.figure(t.device_sent(), Figure::PcieTx, rate, share(Figure::PcieTxSaturation)),
+            self.figure(
+                t.device_generation(),
+                Figure::PcieGeneration,
+                whole,
+                of(Figure::PcieGenerationMax),
+            ),
+            self.figure(
+                t.device_width(),
+                Figure::PcieWidth,
+                |w| format!("x{w:.0}"),
+                of(Figure::PcieWidthMax),
+            ),
+            self.figure(
+                t.device_received(),
+                Figure::PcieRx,
+                rate,
+                share(Figure::PcieRxSaturation),
+            ),
+            self.figure(
+                t.device_sent(),
+                Figure::PcieTx,
+                rate,
+                share(Figure::PcieTxSaturation),
+            ),
             self.figure(t.device_usable(), Figure::PcieUsable, rate, none()),
             self.figure(t.device_replays(), Figure::PcieReplays, whole, none()),
-            self.text(t.device_method(), self.view.pcie_method.map(str::to_owned).ok_or(Absent::NotReported)),
+            self.text(
+                t.device_method(),
+                self.view
+                    .pcie_method
+                    .map(str::to_owned)
+                    .ok_or(Absent::NotReported),
+            ),
         ];
         if self.view.path.hops.is_empty() {
             rows.push(Row::Text(t.device_path_unknown().into_owned(), Role::Muted));
@@ -296,9 +481,22 @@ impl Page<'_> {
         }
         let number = |n: Option<u8>| n.map_or("?".to_owned(), |n| n.to_string());
         for (depth, hop) in self.view.path.hops.iter().enumerate() {
-            let narrow = matches!((hop.width, hop.width_max), (Some(w), Some(max)) if w < max) && !hop.emulated;
-            let branch = if depth == 0 { String::new() } else { format!("{}{} ", " ".repeat(depth - 1), self.look.glyph(Glyph::Branch)) };
-            let emulated = if hop.emulated { format!("  {}", t.device_emulated()) } else { String::new() };
+            let narrow = matches!((hop.width, hop.width_max), (Some(w), Some(max)) if w < max)
+                && !hop.emulated;
+            let branch = if depth == 0 {
+                String::new()
+            } else {
+                format!(
+                    "{}{} ",
+                    " ".repeat(depth - 1),
+                    self.look.glyph(Glyph::Branch)
+                )
+            };
+            let emulated = if hop.emulated {
+                format!("  {}", t.device_emulated())
+            } else {
+                String::new()
+            };
             let text = format!(
                 "{branch}{}  {} x{} / {} x{}{emulated}",
                 hop.address,
@@ -307,7 +505,10 @@ impl Page<'_> {
                 number(hop.generation_max),
                 number(hop.width_max)
             );
-            rows.push(Row::Text(text, if narrow { Role::Warn } else { Role::Text }));
+            rows.push(Row::Text(
+                text,
+                if narrow { Role::Warn } else { Role::Text },
+            ));
         }
         self.section(t.device_section_pcie(), rows)
     }
@@ -317,8 +518,13 @@ impl Page<'_> {
         let rate = |r: f64| BytesPerSecond(r).to_string();
         let none = || Cow::Borrowed("");
         let get = |figure| self.view.figures.get(figure);
-        let up = match (get(Figure::NvlinkUp).reading, get(Figure::NvlinkLinks).reading) {
-            (Ok(up), Ok(links)) => Ok(t.device_links_up(format!("{up:.0}"), format!("{links:.0}")).into_owned()),
+        let up = match (
+            get(Figure::NvlinkUp).reading,
+            get(Figure::NvlinkLinks).reading,
+        ) {
+            (Ok(up), Ok(links)) => Ok(t
+                .device_links_up(format!("{up:.0}"), format!("{links:.0}"))
+                .into_owned()),
             (Err(why), _) | (_, Err(why)) => Err(why),
         };
         let mut rows = vec![self.text(t.overview_link(), up)];
@@ -334,14 +540,26 @@ impl Page<'_> {
     fn health(&self) -> Section {
         let t = self.look.text;
         let whole = |n: f64| format!("{n:.0}");
-        let xid = self.view.xid.map(|(code, at)| format!("{code}  {at:.0}")).ok_or(Absent::NotReported);
+        let xid = self
+            .view
+            .xid
+            .map(|(code, at)| format!("{code}  {at:.0}"))
+            .ok_or(Absent::NotReported);
         let rows = vec![
-            self.figure(t.device_ecc(), Figure::EccUncorrected, whole, Cow::Borrowed("")),
+            self.figure(
+                t.device_ecc(),
+                Figure::EccUncorrected,
+                whole,
+                Cow::Borrowed(""),
+            ),
             self.metric(t.device_remapped_rows(), Metric::RemapUncorrectable),
             self.metric(t.device_retired_pages(), Metric::RetiredPages),
             self.text(
                 t.device_recovery_action(),
-                self.view.readings.get(Metric::RecoveryAction).map(|action| words::recovery(action as u32, t).into_owned()),
+                self.view
+                    .readings
+                    .get(Metric::RecoveryAction)
+                    .map(|action| words::recovery(action as u32, t).into_owned()),
             ),
             self.text(t.device_last_xid(), xid),
         ];
@@ -355,7 +573,9 @@ impl Page<'_> {
             .map(|phase| {
                 let label = crate::ui::views::meter::phase_word(*phase, t);
                 let seconds = match phase {
-                    crate::model::Phase::IoWait => self.view.phase_seconds.io_wait.ok_or(Absent::NotReported),
+                    crate::model::Phase::IoWait => {
+                        self.view.phase_seconds.io_wait.ok_or(Absent::NotReported)
+                    }
                     other => Ok(self.view.phase_seconds.get(*other)),
                 };
                 self.text(label, seconds.map(format_span))
@@ -368,7 +588,9 @@ impl Page<'_> {
         let t = self.look.text;
         let rows = match &self.view.processes {
             Err(why) => vec![Row::Text(self.reason(*why), Role::Muted)],
-            Ok(list) if list.is_empty() => vec![Row::Text(t.device_no_processes().into_owned(), Role::Muted)],
+            Ok(list) if list.is_empty() => {
+                vec![Row::Text(t.device_no_processes().into_owned(), Role::Muted)]
+            }
             Ok(list) => list.iter().map(|p| self.process(p)).collect(),
         };
         self.section(t.device_section_processes(), rows)
@@ -377,17 +599,28 @@ impl Page<'_> {
     fn process(&self, process: &ProcessView) -> Row {
         let t = self.look.text;
         let pid = process.device.pid;
-        let memory = process.device.memory_bytes.map_or_else(|_| String::new(), |b| format!("  {}", Bytes(b)));
-        let share = process.device.utilization_ratio.map_or_else(|_| String::new(), |r| format!("  {}", Ratio(r)));
+        let memory = process
+            .device
+            .memory_bytes
+            .map_or_else(|_| String::new(), |b| format!("  {}", Bytes(b)));
+        let share = process
+            .device
+            .utilization_ratio
+            .map_or_else(|_| String::new(), |r| format!("  {}", Ratio(r)));
         let name = match &process.host {
             Some(host) if !host.foreign => {
                 let name = host.name.as_ref().map_or("?", |n| n);
                 let state = host.state.map_or(String::new(), |s| format!("  {s}"));
-                let user = host.user.as_ref().map_or(String::new(), |u| format!("  {u}"));
+                let user = host
+                    .user
+                    .as_ref()
+                    .map_or(String::new(), |u| format!("  {u}"));
                 format!("{}{user}{state}", t.device_process(pid, name))
             }
             Some(_) => t.device_process_foreign(pid).into_owned(),
-            None => t.device_process(pid, self.look.glyph(Glyph::Absent)).into_owned(),
+            None => t
+                .device_process(pid, self.look.glyph(Glyph::Absent))
+                .into_owned(),
         };
         Row::Text(format!("{name}{memory}{share}"), Role::Text)
     }
