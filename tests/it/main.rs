@@ -5,9 +5,14 @@
 
 mod fake_nvml;
 mod fake_nvml_process;
+mod hardy;
 mod house;
 mod nvidia;
 mod nvidia_captures;
 mod nvidia_states;
+mod pty;
+mod refresh;
+mod screens;
+mod stage;
 #[path = "../support/mod.rs"]
 mod support;

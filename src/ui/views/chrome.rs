@@ -8,8 +8,8 @@
 //! ```
 
 use crate::app::keymap::{BINDINGS, Key};
-use crate::app::{Action, App, View};
-use crate::model::{DeviceKind, Snapshot, SourceKind};
+use crate::app::{Action, App, View, words};
+use crate::model::{DeviceKind, ProbeStatus, Snapshot, SourceKind};
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
 use crate::ui::look::{row, write_line, write_right};
@@ -153,6 +153,21 @@ fn source_state(app: &App, picture: &Snapshot, look: &Look) -> (String, Role) {
         return (
             format!("{not_live} {}", picture.source.word()),
             Role::Accent,
+        );
+    }
+    // A probe that has failed under its devices is worse news than their age.
+    let failed = picture
+        .probes
+        .iter()
+        .find(|p| matches!(p.status, ProbeStatus::Crashed | ProbeStatus::TimedOut));
+    if let Some(probe) = failed.filter(|_| !picture.devices.is_empty()) {
+        return (
+            format!(
+                "{not_live} {}: {}",
+                probe.vendor.word(),
+                words::probe_status(probe, t)
+            ),
+            Role::Bad,
         );
     }
     let youngest = picture

@@ -470,7 +470,9 @@ impl Page<'_> {
                 format!("{}{user}{state}", t.device_process(pid, name))
             }
             Some(_) => t.device_process_foreign(pid).into_owned(),
-            None => format!("pid {pid}"),
+            None => t
+                .device_process(pid, self.look.glyph(Glyph::Absent))
+                .into_owned(),
         };
         Row::Text(format!("{name}{memory}{share}"), Role::Text)
     }
