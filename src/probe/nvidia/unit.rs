@@ -75,6 +75,8 @@ pub(super) struct Unit {
     pub(super) gpm: Mutex<GpmState>,
     /// PCIe rates can only be had by blocking calls.
     pub(super) blocking_pcie: AtomicBool,
+    /// Rounds for which each process list is not asked, as it was empty.
+    pub(super) list_rests: [AtomicU8; 3],
     /// Its slices are not those that were listed any more.
     pub(super) outdated: AtomicBool,
     refused: [AtomicU8; Getter::COUNT + CALLS],
@@ -112,6 +114,7 @@ impl Unit {
             links: AtomicU32::new(0),
             gpm: Mutex::default(),
             blocking_pcie: AtomicBool::new(false),
+            list_rests: [const { AtomicU8::new(0) }; 3],
             outdated: AtomicBool::new(false),
             refused: [const { AtomicU8::new(0) }; Getter::COUNT + CALLS],
             refused_fields: Mutex::default(),

@@ -51,11 +51,17 @@ impl Call {
 /// What came back.
 pub(super) enum Outcome {
     Opened(Result<Opened, Box<ProbeReport>>),
-    Sampled(DeviceId, MonoTime, Readings, Answer),
+    Sampled {
+        device: DeviceId,
+        at: MonoTime,
+        readings: Readings,
+        answer: Answer,
+        /// Its PCIe rates can only be had by blocking calls; known once it was sampled.
+        needs_pcie: bool,
+    },
     Slow {
         device: DeviceId,
         readings: Readings,
-        needs_pcie: bool,
         path: Vec<Hop>,
     },
     Pcie(DeviceId, [Reading<f64>; 2]),
@@ -80,7 +86,13 @@ fn make(vendor: &dyn Vendor, root: &std::path::Path, path: &PathReader, call: Ca
         Call::Open => Outcome::Opened(vendor.open()),
         Call::Sample(id, mut readings) => {
             let answer = vendor.sample(&id, &mut readings);
-            Outcome::Sampled(id, boot_now(), readings, answer)
+            Outcome::Sampled {
+                at: boot_now(),
+                needs_pcie: vendor.needs_blocking_pcie(&id),
+                device: id,
+                readings,
+                answer,
+            }
         }
         Call::Slow(device) => {
             let mut readings = Readings::default();
@@ -90,7 +102,6 @@ fn make(vendor: &dyn Vendor, root: &std::path::Path, path: &PathReader, call: Ca
                 _ => Vec::new(),
             };
             Outcome::Slow {
-                needs_pcie: vendor.needs_blocking_pcie(&device.id),
                 device: device.id.clone(),
                 readings,
                 path,

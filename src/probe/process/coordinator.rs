@@ -372,6 +372,8 @@ impl Coordinator {
             // Results that came between the drain and this look.
             self.drain(now);
             self.sweeping = false;
+            // A first sweep tells which devices need the blocking calls.
+            self.ask_beside_the_sweep(now);
             let answered = self.slots.iter().any(|slot| slot.newest.is_some());
             if answered && !self.sweep_reopen && !self.library.wanted {
                 self.library.calm = true;

@@ -22,21 +22,27 @@ impl Coordinator {
         match outcome {
             Outcome::Opened(Ok(opened)) => self.opened(opened, now, &mut changes),
             Outcome::Opened(Err(report)) => self.not_opened(Some(*report), now, &mut changes),
-            Outcome::Sampled(id, at, readings, answer) => {
-                if let Some(slot) = self.slot(&id)
-                    && slot.accept(at, readings, answer, now, &pace, &mut changes)
-                {
-                    self.reopen(now);
+            Outcome::Sampled {
+                device,
+                at,
+                readings,
+                answer,
+                needs_pcie,
+            } => {
+                if let Some(slot) = self.slot(&device) {
+                    slot.pcie.needed = needs_pcie;
+                    if slot.accept(at, readings, answer, now, &pace, &mut changes) {
+                        self.reopen(now);
+                    }
                 }
             }
             Outcome::Slow {
                 device,
                 readings,
-                needs_pcie,
                 path,
             } => {
                 if let Some(slot) = self.slot(&device) {
-                    slot.accept_slow(readings, needs_pcie, path, now, &mut changes);
+                    slot.accept_slow(readings, path, now, &mut changes);
                 }
             }
             Outcome::Pcie(id, rates) => {
@@ -59,7 +65,7 @@ impl Coordinator {
     pub(super) fn accept_late(&mut self, outcome: Outcome, now: Instant) {
         let key = match &outcome {
             Outcome::Opened(_) => Key::Open,
-            Outcome::Sampled(id, ..) => Key::Sample(id.clone()),
+            Outcome::Sampled { device, .. } => Key::Sample(device.clone()),
             Outcome::Slow { device, .. } => Key::Slow(device.clone()),
             Outcome::Pcie(id, _) => Key::Pcie(id.clone()),
             Outcome::Processes(id, _) => Key::Processes(id.clone()),

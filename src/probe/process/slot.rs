@@ -196,7 +196,6 @@ impl Slot {
     pub(super) fn accept_slow(
         &mut self,
         readings: Readings,
-        needs_pcie: bool,
         path: Vec<Hop>,
         now: Instant,
         changes: &mut Vec<Change>,
@@ -205,7 +204,6 @@ impl Slot {
         self.slow.tried = true;
         self.slow.readings = readings;
         self.slow.at = Some(now);
-        self.pcie.needed = needs_pcie;
         if self.path != path {
             self.path.clone_from(&path);
             changes.push(Change::Path(self.device.id.clone(), path));

@@ -7,6 +7,7 @@
 //!    PCI address   0000:19:00.0                             rated           --      not reported
 //! ```
 
+mod rows;
 mod sections;
 
 use super::chrome;
@@ -17,7 +18,7 @@ use crate::ui::theme::Role;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use sections::{Row, Section};
+use rows::{Row, Section};
 use unicode_width::UnicodeWidthStr as _;
 
 /// Columns of a section at least.

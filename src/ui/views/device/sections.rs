@@ -1,5 +1,6 @@
 //! The sections of the device view, as rows.
 
+use super::rows::{Page, Row, Section};
 use crate::app::words;
 use crate::model::{
     Absent, DeviceView, Figure, Metric, ProcessView, Reading, Snapshot, Unit, Value,
@@ -10,27 +11,6 @@ use crate::ui::look::wrap;
 use crate::ui::theme::Role;
 use crate::units::{Bytes, BytesPerSecond, Ratio, format_span};
 use std::borrow::Cow;
-
-/// One line.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Row {
-    Blank,
-    Title(String),
-    Text(String, Role),
-    Value {
-        label: String,
-        value: String,
-        note: String,
-        role: Role,
-    },
-}
-
-/// A title and its lines.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Section {
-    pub(super) title: String,
-    pub(super) rows: Vec<Row>,
-}
 
 /// Title and all that is known, over the whole width.
 pub(super) fn head(view: &DeviceView, look: &Look, width: u16) -> Vec<Row> {
@@ -74,135 +54,7 @@ pub(super) fn of(picture: &Snapshot, view: &DeviceView, look: &Look) -> Vec<Sect
     ]
 }
 
-struct Page<'a> {
-    picture: &'a Snapshot,
-    view: &'a DeviceView,
-    look: &'a Look,
-}
-
 impl Page<'_> {
-    fn section(&self, title: Cow<'static, str>, rows: Vec<Row>) -> Section {
-        Section {
-            title: title.into_owned(),
-            rows,
-        }
-    }
-
-    /// A value with its age, or the mark of an absent one with its reason.
-    fn value(
-        &self,
-        label: Cow<'static, str>,
-        value: Value,
-        write: impl FnOnce(f64) -> String,
-        note: Cow<'static, str>,
-    ) -> Row {
-        let t = self.look.text;
-        let (shown, note, role) = match value.reading {
-            Ok(number) if value.age_s > 0.0 => (
-                write(number),
-                t.chrome_age(format_span(value.age_s)).into_owned(),
-                Role::Muted,
-            ),
-            Ok(number) => (write(number), note.into_owned(), Role::Text),
-            Err(why) => (
-                self.look.glyph(Glyph::Absent).to_owned(),
-                self.reason(why),
-                Role::Faint,
-            ),
-        };
-        Row::Value {
-            label: label.into_owned(),
-            value: shown,
-            note,
-            role,
-        }
-    }
-
-    /// Why there is no value; since when, where a call hangs.
-    fn reason(&self, why: Absent) -> String {
-        let t = self.look.text;
-        let word = words::absent(why, t);
-        match self.view.silent {
-            Some((_, since)) if matches!(why, Absent::TimedOut | Absent::Lost | Absent::Stale) => t
-                .state_absent_since(word, format_span(self.picture.mono.seconds_since(since)))
-                .into_owned(),
-            _ => word.into_owned(),
-        }
-    }
-
-    fn figure(
-        &self,
-        label: Cow<'static, str>,
-        figure: Figure,
-        write: impl FnOnce(f64) -> String,
-        note: Cow<'static, str>,
-    ) -> Row {
-        self.value(label, self.view.figures.get(figure), write, note)
-    }
-
-    fn metric(&self, label: Cow<'static, str>, metric: Metric) -> Row {
-        let value = Value {
-            reading: self.view.readings.get(metric),
-            age_s: 0.0,
-        };
-        self.value(
-            label,
-            value,
-            |n| self.write(n, metric.unit()),
-            Cow::Borrowed(""),
-        )
-    }
-
-    /// A switch in words.
-    fn switch(&self, label: Cow<'static, str>, metric: Metric) -> Row {
-        let t = self.look.text;
-        let reading = self.view.readings.get(metric);
-        self.text(
-            label,
-            reading.map(|on| {
-                if on > 0.0 {
-                    t.state_on()
-                } else {
-                    t.state_off()
-                }
-                .into_owned()
-            }),
-        )
-    }
-
-    fn write(&self, number: f64, unit: Unit) -> String {
-        let celsius = self.look.glyph(Glyph::Celsius);
-        match unit {
-            Unit::Watt => format!("{number:.0} W"),
-            Unit::Joule => format!("{:.3} kWh", number / 3.6e6),
-            Unit::Celsius => format!("{number:.0} {celsius}"),
-            Unit::Megahertz => format!("{number:.0} MHz"),
-            Unit::Ratio => Ratio(number).to_string(),
-            Unit::Byte => Bytes(number).to_string(),
-            Unit::BytePerSecond => BytesPerSecond(number).to_string(),
-            Unit::Second => format_span(number),
-            Unit::Count => format!("{number:.0}"),
-            Unit::Bits => format!("{:#x}", number as u64),
-        }
-    }
-
-    fn text(&self, label: Cow<'static, str>, reading: Result<String, Absent>) -> Row {
-        let (value, note, role) = match reading {
-            Ok(text) => (text, String::new(), Role::Text),
-            Err(why) => (
-                self.look.glyph(Glyph::Absent).to_owned(),
-                self.reason(why),
-                Role::Faint,
-            ),
-        };
-        Row::Value {
-            label: label.into_owned(),
-            value,
-            note,
-            role,
-        }
-    }
-
     fn identity(&self) -> Section {
         let t = self.look.text;
         let device = &self.view.device;
