@@ -314,6 +314,23 @@ fn a_closed_terminal_ends_the_program() {
     });
 }
 
+#[test]
+fn without_an_accelerator_the_demo_is_a_key_away() {
+    let root = tempfile::tempdir().unwrap();
+    let mut terminal = Terminal::run(&["--root", root.path().to_str().unwrap()], size(80, 24));
+    terminal.until_says("No accelerator was found");
+    terminal.until_says("library not found");
+    let probes = children_of(terminal.pid());
+    terminal.press("d");
+    terminal.until_says("DEMO narrow-link");
+    terminal.until_says("7  H100");
+    // The probes of the host are not needed any more.
+    wait_until_gone(&probes);
+    terminal.press("q");
+    assert_eq!(terminal.end().exit_code(), 0);
+    terminal.assert_restored();
+}
+
 /// The screen on a fake driver, once its first row is there.
 fn live(fake: &FakeNvml, row: &str) -> Terminal {
     let library = fake.library();

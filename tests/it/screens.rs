@@ -81,6 +81,20 @@ fn a_paused_picture_stands_still() {
 }
 
 #[test]
+fn a_held_picture_keeps_its_selection() {
+    let mut stage = Stage::begun("narrow-link", 1);
+    stage.ticks(2);
+    stage.press(Key::Char(' '));
+    let held = stage.text(120, 40);
+    assert_eq!(stage.app.selected_index(), Some(0));
+    // Far enough for device 3 to become the worst.
+    stage.to_its_present();
+    assert_eq!(stage.text(120, 40), held);
+    stage.press(Key::Char(' '));
+    assert_eq!(stage.app.selected_index(), Some(3));
+}
+
+#[test]
 fn keys_ask_for_what_lies_outside() {
     let mut stage = Stage::of("narrow-link");
     assert_eq!(stage.press(Key::Char('q')), Some(Effect::Quit));
