@@ -62,12 +62,12 @@ impl Stage {
     /// A case whose devices stand `copies` times, with all that has been before the screen opens.
     pub(crate) fn many(case: &str, copies: u32) -> Self {
         let mut stage = Self::begun(case, copies);
-        stage.to_its_present();
+        stage.catch_up();
         stage
     }
 
     /// Takes in all that has been before the screen opens.
-    pub(crate) fn to_its_present(&mut self) {
+    pub(crate) fn catch_up(&mut self) {
         let live = self.simulation.as_ref().unwrap().history_seconds();
         loop {
             let tick = self.fold();
