@@ -132,7 +132,9 @@ impl App {
 
     /// Keeps selection and view in line with what there is.
     fn settle(&mut self) {
-        let Some(snapshot) = self.snapshot.clone() else {
+        // What is drawn: a held picture keeps its selection, whatever has become worse since.
+        let drawn = self.held.as_ref().map(|held| held.snapshot.clone());
+        let Some(snapshot) = drawn.or_else(|| self.snapshot.clone()) else {
             return;
         };
         let there = |id: &DeviceId| snapshot.devices.iter().any(|d| d.device.id == *id);
