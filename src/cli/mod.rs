@@ -7,6 +7,7 @@ pub mod config;
 mod demo;
 mod error;
 mod later;
+mod lines;
 mod log;
 mod once;
 mod probe;
@@ -44,7 +45,7 @@ pub struct World {
     /// The user's folders.
     pub folders: Folders,
     /// Where documents go.
-    pub stdout: Box<dyn Write>,
+    pub stdout: Box<dyn Write + Send>,
     /// Where the one line of a failure goes.
     pub stderr: Box<dyn Write>,
     /// Wall time.
