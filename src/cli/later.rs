@@ -48,7 +48,7 @@ pub(super) fn platforms(args: &Platforms, world: &mut World) -> Result<(), CliEr
     match args.format {
         Format::Json => world.say_json(&platforms_json(now)),
         Format::Text => world.say(
-            "No platform was asked: finding out who rents this instance is not in this version.\n\
+            "No platform was asked: who rents out this instance is not in this version.\n\
              The price comes from --price or --price-per-device, or from the configuration.\n",
         ),
     }

@@ -7,6 +7,7 @@ pub mod config;
 mod demo;
 mod error;
 mod later;
+mod lines;
 mod log;
 mod once;
 mod probe;
@@ -44,7 +45,7 @@ pub struct World {
     /// The user's folders.
     pub folders: Folders,
     /// Where documents go.
-    pub stdout: Box<dyn Write>,
+    pub stdout: Box<dyn Write + Send>,
     /// Where the one line of a failure goes.
     pub stderr: Box<dyn Write>,
     /// Wall time.
@@ -121,15 +122,21 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, world: &mut World) -> 
 }
 
 /// The arguments, and where each came from. A probe is told everything by its parent: what the environment says to the
-/// parent, wrong or outvoted by a flag, is not for it.
+/// parent, wrong or outvoted by a flag, is not for it. A variable that is set to nothing says nothing.
 fn parse(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<(Cli, clap::ArgMatches), clap::Error> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let mut command = Cli::command();
-    if arguments.get(1).is_some_and(|first| first == "probe") {
-        command = command.mut_args(|arg| arg.env(clap::builder::Resettable::Reset));
-    }
+    let probe = arguments.get(1).is_some_and(|first| first == "probe");
+    command = command.mut_args(|arg| {
+        let empty = |name| std::env::var_os(name).is_some_and(|value| value.is_empty());
+        if probe || arg.get_env().is_some_and(empty) {
+            arg.env(clap::builder::Resettable::Reset)
+        } else {
+            arg
+        }
+    });
     let matches = command.try_get_matches_from(arguments)?;
     Ok((Cli::from_arg_matches(&matches)?, matches))
 }

@@ -10,7 +10,7 @@ use crate::text::{Catalogue, Lang};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-/// Time between the two samples.
+/// Time between the two samples, unless `--interval` says another.
 const APART: Duration = Duration::from_millis(200);
 
 /// How long devices may take to answer; then the document says what is known.
@@ -23,7 +23,7 @@ pub(super) fn run(
     settings: &Settings,
     world: &mut World,
 ) -> Result<(), CliError> {
-    let snapshot = observe(source)?;
+    let snapshot = observe(source, settings.apart.unwrap_or(APART))?;
     match format {
         Format::Json => {
             let words = CatalogueWords::new(Catalogue::new(Lang::En), false);
@@ -48,7 +48,7 @@ pub(super) fn run(
 }
 
 /// Folds ticks until every device has been read twice or is known to be silent.
-fn observe(source: Source) -> Result<Snapshot, CliError> {
+fn observe(source: Source, apart: Duration) -> Result<Snapshot, CliError> {
     let mut session = session(source.kind, source.config)?;
     let (sender, ticks) = channel();
     let handle = source
@@ -59,8 +59,9 @@ fn observe(source: Source) -> Result<Snapshot, CliError> {
             source: error,
             next: "check the limits on processes and threads (ulimit -u)",
         })?;
-    handle.tell(Control::Interval(APART));
-    let deadline = Instant::now() + PATIENCE;
+    handle.tell(Control::Interval(apart));
+    let patience = PATIENCE + apart * 2;
+    let deadline = Instant::now() + patience;
     let mut rounds = 0;
     while let Ok(tick) = ticks.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
         session.fold(&tick);
@@ -74,7 +75,7 @@ fn observe(source: Source) -> Result<Snapshot, CliError> {
     handle.tell(Control::Stop);
     session.snapshot().ok_or(CliError::NoSample {
         command: "once",
-        seconds: PATIENCE.as_secs_f64(),
+        seconds: patience.as_secs_f64(),
     })
 }
 

@@ -19,6 +19,8 @@ pub struct Settings {
     pub tiers: Vec<Tier>,
     /// How often devices are read.
     pub interval: Duration,
+    /// How far apart the two samples of `once` are, where a flag or the environment says how often devices are read.
+    pub apart: Option<Duration>,
     /// The screen's looks.
     pub screen: ScreenSettings,
     /// Another library with NVML's names.
@@ -77,10 +79,10 @@ impl Settings {
         folders: &Folders,
         env: impl Fn(&str) -> Option<String>,
     ) -> Self {
-        let ascii = shared.ascii
-            || file
-                .ascii
-                .unwrap_or_else(|| Charset::detect(&env).is_ascii());
+        let ascii = shared
+            .ascii
+            .or(file.ascii)
+            .unwrap_or_else(|| Charset::detect(&env).is_ascii());
         let lang = shared
             .lang
             .or(file.lang)
@@ -92,6 +94,7 @@ impl Settings {
                 .interval
                 .or(file.interval)
                 .unwrap_or(Duration::from_secs(1)),
+            apart: shared.interval,
             screen: ScreenSettings {
                 theme: shared
                     .theme
@@ -101,7 +104,7 @@ impl Settings {
                 themes: folders.themes(),
                 ascii,
                 color: shared.color.or(file.color).unwrap_or_default(),
-                linear: shared.linear || file.linear.unwrap_or(false),
+                linear: shared.linear.or(file.linear).unwrap_or(false),
                 lang: lang.for_terminal(ascii),
                 tz: shared
                     .tz
@@ -112,7 +115,11 @@ impl Settings {
             nvml_library: shared.nvml_library.clone().or(file.nvidia_library),
             root: shared.root.clone().unwrap_or_else(|| PathBuf::from("/")),
             platform: PlatformSettings {
-                enabled: !shared.no_platform && file.platform_enabled.unwrap_or(true),
+                enabled: shared
+                    .no_platform
+                    .map(|no| !no)
+                    .or(file.platform_enabled)
+                    .unwrap_or(true),
                 name: shared.platform.clone().or(file.platform_name),
                 url: shared.platform_url.clone().or(file.platform_url),
                 key_file: file.platform_key_file,
@@ -120,7 +127,11 @@ impl Settings {
                     .platform_instance_id
                     .or_else(|| env("NAMEPLATE_INSTANCE_ID")),
             },
-            record: !shared.no_record && file.record_enabled.unwrap_or(true),
+            record: shared
+                .no_record
+                .map(|no| !no)
+                .or(file.record_enabled)
+                .unwrap_or(true),
             log: super::source::probe_log(folders.state.as_ref()),
         }
     }

@@ -46,14 +46,14 @@ pub struct Shared {
     #[arg(long, global = true, env = "NAMEPLATE_THEME", value_name = "NAME")]
     pub theme: Option<String>,
     /// Only ASCII characters.
-    #[arg(long, global = true, env = "NAMEPLATE_ASCII", value_parser = FalseyValueParser::new())]
-    pub ascii: bool,
+    #[arg(long, global = true, env = "NAMEPLATE_ASCII", num_args = 0, default_missing_value = "true", value_parser = FalseyValueParser::new())]
+    pub ascii: Option<bool>,
     /// auto, always, never, 16, 256 or truecolor [default: auto].
     #[arg(long, global = true, env = "NAMEPLATE_COLOR", value_name = "WHEN", value_parser = color)]
     pub color: Option<ColorChoice>,
     /// One line after another, for screen readers and logs.
-    #[arg(long, global = true, env = "NAMEPLATE_LINEAR", value_parser = FalseyValueParser::new())]
-    pub linear: bool,
+    #[arg(long, global = true, env = "NAMEPLATE_LINEAR", num_args = 0, default_missing_value = "true", value_parser = FalseyValueParser::new())]
+    pub linear: Option<bool>,
     /// en or zh-CN [default: as the locale says].
     #[arg(long, global = true, env = "NAMEPLATE_LANG", value_name = "LANG", value_parser = lang)]
     pub lang: Option<Lang>,
@@ -67,8 +67,8 @@ pub struct Shared {
     #[arg(long, global = true, value_name = "DIR")]
     pub root: Option<PathBuf>,
     /// Ask no platform who and where this instance is.
-    #[arg(long, global = true, env = "NAMEPLATE_NO_PLATFORM", value_parser = FalseyValueParser::new())]
-    pub no_platform: bool,
+    #[arg(long, global = true, env = "NAMEPLATE_NO_PLATFORM", num_args = 0, default_missing_value = "true", value_parser = FalseyValueParser::new())]
+    pub no_platform: Option<bool>,
     /// The platform, where it cannot be found out.
     #[arg(long, global = true, env = "NAMEPLATE_PLATFORM", value_name = "NAME")]
     pub platform: Option<String>,
@@ -76,8 +76,8 @@ pub struct Shared {
     #[arg(long, global = true, value_name = "URL")]
     pub platform_url: Option<String>,
     /// Keep no recording.
-    #[arg(long, global = true, env = "NAMEPLATE_NO_RECORD", value_parser = FalseyValueParser::new())]
-    pub no_record: bool,
+    #[arg(long, global = true, env = "NAMEPLATE_NO_RECORD", num_args = 0, default_missing_value = "true", value_parser = FalseyValueParser::new())]
+    pub no_record: Option<bool>,
 }
 
 impl Shared {

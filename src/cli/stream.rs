@@ -1,6 +1,7 @@
 //! `nameplate stream`: a JSON line per tick until stopped.
 
 use super::args::Stream;
+use super::lines::LineWriter;
 use super::once::all_have_answered;
 use super::source::{Source, session};
 use super::words::CatalogueWords;
@@ -21,6 +22,9 @@ const WAITING: usize = 256;
 /// Lines wait so long for the first answer of the devices.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// A signal waits so long for a reader that takes nothing; then the program ends all the same.
+const GRACE: Duration = Duration::from_secs(2);
+
 /// Writes lines until the count, the time, a signal or the reader ends it; each line is whole.
 pub(super) fn run(source: Source, args: &Stream, world: &mut World) -> Result<(), CliError> {
     let starting = |operation: &str, source| CliError::System {
@@ -34,6 +38,9 @@ pub(super) fn run(source: Source, args: &Stream, world: &mut World) -> Result<()
         .map_err(|error| starting("starting the stream", error))?;
     let (sender, ticks) = channel(WAITING);
     let session = session(source.kind, source.config)?;
+    let stdout = std::mem::replace(&mut world.stdout, Box::new(std::io::sink()));
+    let lines =
+        LineWriter::start(stdout).map_err(|error| starting("starting the stream", error))?;
     let handle = source
         .feed
         .start(Box::new(move |tick| {
@@ -43,14 +50,20 @@ pub(super) fn run(source: Source, args: &Stream, world: &mut World) -> Result<()
     let result = runtime.block_on(async {
         let mut signals =
             Signals::new().map_err(|error| starting("listening for signals", error))?;
-        Lines {
+        let mut stream = Lines {
             session,
             cursor: EventCursor::default(),
             written: 0,
-            world,
+        };
+        let end = stream.write(ticks, args, &lines, &mut signals).await?;
+        let asked = matches!(end, End::Asked);
+        tokio::select! {
+            (stdout, result) = lines.finish() => {
+                world.stdout = stdout;
+                result.map_err(CliError::writing)
+            }
+            () = signals.patience(asked) => Ok(()),
         }
-        .write(ticks, args, &mut signals)
-        .await
     });
     handle.tell(Control::Stop);
     result
@@ -79,63 +92,84 @@ impl Signals {
             _ = self.hangup.recv() => {}
         }
     }
+
+    /// Waits until a reader that takes nothing has been waited for long enough since the signal to end.
+    async fn patience(&mut self, asked: bool) {
+        if !asked {
+            self.any().await;
+        }
+        tokio::time::sleep(GRACE).await;
+    }
 }
 
-struct Lines<'w> {
+/// Why there are no more lines.
+enum End {
+    /// A signal said so.
+    Asked,
+    /// All is written that was to be, or nothing can be written any more.
+    Done,
+}
+
+struct Lines {
     session: Session,
     cursor: EventCursor,
     written: u64,
-    world: &'w mut World,
 }
 
-impl Lines<'_> {
+impl Lines {
     async fn write(
-        mut self,
+        &mut self,
         mut ticks: Receiver<Tick>,
         args: &Stream,
+        lines: &LineWriter,
         signals: &mut Signals,
-    ) -> Result<(), CliError> {
+    ) -> Result<End, CliError> {
         let begun = Instant::now();
         let end = args.span.and_then(|span| begun.checked_add(span));
         loop {
             let tick = tokio::select! {
                 biased;
-                () = signals.any() => return Ok(()),
-                () = until(end) => return Ok(()),
+                () = signals.any() => return Ok(End::Asked),
+                () = until(end) => return Ok(End::Done),
                 tick = ticks.recv() => tick,
             };
-            match tick {
-                Some(tick) => self.line(&tick, begun.elapsed() > PATIENCE)?,
-                None if self.written == 0 => {
-                    return Err(CliError::NoSample {
+            let Some(tick) = tick else {
+                return match self.written {
+                    0 => Err(CliError::NoSample {
                         command: "stream",
                         seconds: begun.elapsed().as_secs_f64().round(),
-                    });
-                }
-                None => return Ok(()),
+                    }),
+                    _ => Ok(End::Done),
+                };
+            };
+            let Some(line) = self.line(&tick, begun.elapsed() > PATIENCE) else {
+                continue;
+            };
+            tokio::select! {
+                biased;
+                taken = lines.write(line) => if !taken { return Ok(End::Done) },
+                () = signals.any() => return Ok(End::Asked),
+                () = until(end) => return Ok(End::Done),
             }
+            self.written += 1;
             if args.count.is_some_and(|count| self.written >= count) {
-                return Ok(());
+                return Ok(End::Done);
             }
         }
     }
 
-    /// Folds a tick and writes its line. There is none before the devices have answered for the first time: a line
+    /// Folds a tick and makes its line. There is none before the devices have answered for the first time: a line
     /// without devices would read as a host without any.
-    fn line(&mut self, tick: &Tick, out_of_patience: bool) -> Result<(), CliError> {
+    fn line(&mut self, tick: &Tick, out_of_patience: bool) -> Option<String> {
         self.session.fold(tick);
-        let Some(snapshot) = self.session.snapshot() else {
-            return Ok(());
-        };
+        let snapshot = self.session.snapshot()?;
         if self.written == 0 && !out_of_patience && !all_have_answered(&snapshot) {
-            return Ok(());
+            return None;
         }
         let words = CatalogueWords::new(Catalogue::new(Lang::En), false);
         let events = self.cursor.advance(&snapshot);
-        self.world
-            .say_json(&snapshot_json_since(&snapshot, "stream", &words, events))?;
-        self.written += 1;
-        Ok(())
+        let document = snapshot_json_since(&snapshot, "stream", &words, events);
+        Some(format!("{document}\n"))
     }
 }
 

@@ -88,7 +88,8 @@ pub(super) fn cost(ledger: &Ledger, now: Timestamp) -> Option<Cost> {
         any_compute_seconds: state.any_compute,
         idle_held_seconds: state.instance.idle_held,
         of_which: OfWhich::default(),
-        available_ratio: (state.looked > 0.0).then(|| state.available / state.looked),
+        available_ratio: (state.looked > 0.0 && state.boards_billed > 0)
+            .then(|| state.available / state.looked),
         effective_price_per_compute_hour: amount.and_then(|a| per_compute_hour(a, phases.compute)),
         projected_day_amount: price.and_then(|p| p.checked_mul(Decimal::from(24))),
         next_edge: Some(moved(origin, billed.max(quantum))),

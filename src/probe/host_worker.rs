@@ -73,6 +73,11 @@ impl HostWorker {
         }
     }
 
+    /// What the host says of processes is on its way.
+    pub(super) fn is_listing(&self) -> bool {
+        self.listing
+    }
+
     /// A sample was asked for this tick and is not there yet.
     pub(super) fn is_waited_for(&self) -> bool {
         self.sampling && self.sampling_now

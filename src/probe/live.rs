@@ -6,7 +6,7 @@ use super::host_worker::{HostNews, HostWorker};
 use super::supervise::{Deliver, Gathered, News, ProbeSpec, Supervisor};
 use crate::model::{
     Change, Control, DeviceId, DeviceProcess, Event, EventKind, Feed, FeedHandle, HostSample,
-    Metric, Sink, Tick,
+    Metric, Sample, Sink, Tick,
 };
 use crate::units::MonoTime;
 use std::collections::{BTreeMap, HashMap};
@@ -170,6 +170,7 @@ impl Run {
             self.ask();
             let limit = boot_now().plus(answer_limit(self.interval));
             self.gather(Some(limit), Self::all_are_in)?;
+            self.ask_who_they_are(limit)?;
             self.emit()?;
         }
     }
@@ -200,6 +201,7 @@ impl Run {
                 .iter()
                 .all(|probe| probe.has_answered() && !probe.is_waited_for())
         })?;
+        self.ask_who_they_are(begun.plus(FIRST_WAIT))?;
         self.emit()?;
         self.due = boot_now().plus(self.interval);
         Ok(())
@@ -220,10 +222,21 @@ impl Run {
 
     fn ask(&mut self) {
         self.poll_probes();
-        let Some(host) = &mut self.host else { return };
-        host.ask_sample();
+        if let Some(host) = &mut self.host {
+            host.ask_sample();
+        }
+    }
+
+    /// Asks the host about the processes that devices have named by now, so that a tick which names them for the
+    /// first time says as well whose they are.
+    fn ask_who_they_are(&mut self, limit: MonoTime) -> Result<(), Ended> {
+        let Some(host) = &mut self.host else {
+            return Ok(());
+        };
+        self.processes
+            .learn(&self.gathered.changes, self.gathered.samples.values());
         let Some(pids) = self.processes.due(Instant::now()) else {
-            return;
+            return Ok(());
         };
         if pids.is_empty() {
             self.gathered
@@ -232,7 +245,11 @@ impl Run {
             self.processes.asked(Instant::now(), true);
         } else if host.ask_processes(pids) {
             self.processes.asked(Instant::now(), false);
+            self.gather(Some(limit), |run| {
+                run.host.as_ref().is_none_or(|host| !host.is_listing())
+            })?;
         }
+        Ok(())
     }
 
     fn all_are_in(&self) -> bool {
@@ -317,7 +334,6 @@ impl Run {
             changes,
             events,
         };
-        self.processes.learn(&tick);
         if (self.sink)(tick) {
             Ok(())
         } else {
@@ -349,8 +365,8 @@ struct OwnedProcesses {
 
 impl OwnedProcesses {
     /// Takes in a tick's lists and utilizations.
-    fn learn(&mut self, tick: &Tick) {
-        for change in &tick.changes {
+    fn learn<'a>(&mut self, changes: &[Change], samples: impl Iterator<Item = &'a Sample>) {
+        for change in changes {
             match change {
                 Change::Processes(id, Ok(list)) => {
                     let old = self.lists.insert(id.clone(), list.clone());
@@ -365,7 +381,7 @@ impl OwnedProcesses {
                 _ => {}
             }
         }
-        for sample in &tick.samples {
+        for sample in samples {
             match sample.readings.get(Metric::Utilization) {
                 Ok(ratio) => self.utilization.insert(sample.device.clone(), ratio),
                 Err(_) => self.utilization.remove(&sample.device),

@@ -346,7 +346,11 @@ fn nvlink(source: &Source<'_>, entry: Option<&PlateEntry>, derived: &mut Derived
             (Ok(_), None) => Value::absent(Absent::NotReported),
             _ => counter,
         };
-        by_counter.or(source.get(gpm))
+        match (by_counter.reading, source.get(gpm)) {
+            // A counter that was read once gives a rate with the next reading, whatever GPM lacks.
+            (Err(_), by_gpm) if by_gpm.reading.is_err() && counter.reading.is_ok() => by_counter,
+            (_, by_gpm) => by_counter.or(by_gpm),
+        }
     };
     let rx = rate(
         Metric::NvlinkRxBytes,

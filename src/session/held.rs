@@ -56,9 +56,14 @@ impl Held {
         let age_s = now.seconds_since(self.at(metric)).max(0.0);
         match (self.readings.get(metric), silent) {
             (_, Some(Absent::Lost)) => Value::absent(Absent::Lost),
-            (Ok(number), _) if age_s <= interval_s * STALE_INTERVALS => Value {
+            (Ok(number), silent) if age_s <= interval_s * STALE_INTERVALS => Value {
                 reading: Ok(number),
-                age_s: if age_s > interval_s * 1.5 { age_s } else { 0.0 },
+                // A tick that came a little late makes nothing old; a source that is silent does.
+                age_s: if silent.is_some() || age_s > interval_s * 1.5 {
+                    age_s
+                } else {
+                    0.0
+                },
             },
             (Ok(_), silent) => Value {
                 reading: Err(silent.unwrap_or(Absent::Stale)),

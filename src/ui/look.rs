@@ -4,7 +4,7 @@ use super::glyphs::{Charset, Glyph};
 use super::theme::{Role, Theme};
 use crate::app::words::Signs;
 use crate::model::{Level, StateWord, Value};
-use crate::text::Catalogue;
+use crate::text::{Catalogue, clean};
 use nameplate_widgets::Glyphs;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -105,6 +105,7 @@ impl Look {
 }
 
 /// Writes pieces one after the other on one line; what does not fit is cut. Gives the column after the last.
+/// Whatever comes from outside is cleaned here, so that no view can forget it.
 pub(super) fn write_line(buf: &mut Buffer, area: Rect, pieces: &[(&str, Style)]) -> u16 {
     let mut x = area.x;
     if area.height == 0 {
@@ -114,7 +115,13 @@ pub(super) fn write_line(buf: &mut Buffer, area: Rect, pieces: &[(&str, Style)])
         if x >= area.right() {
             break;
         }
-        let (next, _) = buf.set_stringn(x, area.y, text, usize::from(area.right() - x), *style);
+        let (next, _) = buf.set_stringn(
+            x,
+            area.y,
+            clean(text),
+            usize::from(area.right() - x),
+            *style,
+        );
         x = next;
     }
     x
@@ -127,7 +134,7 @@ pub(super) fn write_right(
     left: u16,
     pieces: &[(&str, Style)],
 ) -> bool {
-    let width: usize = pieces.iter().map(|(text, _)| text.width()).sum();
+    let width: usize = pieces.iter().map(|(text, _)| clean(text).width()).sum();
     let width = u16::try_from(width).unwrap_or(u16::MAX);
     let start = area.right().saturating_sub(width);
     if area.height == 0 || start < left || width > area.width {

@@ -3,11 +3,17 @@
 //! The fake libraries are examples. `cargo test` without target flags builds them; before
 //! `cargo test --test it`, say `cargo build --examples`.
 
+mod contract;
 mod fake_nvml;
 mod fake_nvml_process;
+mod hardy;
 mod house;
 mod nvidia;
 mod nvidia_captures;
 mod nvidia_states;
+mod pty;
+mod refresh;
+mod screens;
+mod stage;
 #[path = "../support/mod.rs"]
 mod support;

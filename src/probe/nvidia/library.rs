@@ -125,7 +125,13 @@ pub(super) fn load(options: &NvidiaOptions) -> Result<Loaded, NotLoaded> {
         Some(path) => path.display().to_string(),
         None => {
             let name = default_name(options.vendor);
-            format!("{name} of the loader and in the usual directories")
+            match options.root.to_str() {
+                Some("/") => format!("{name} of the loader and in the usual directories"),
+                _ => format!(
+                    "{name} in the usual directories under {}",
+                    options.root.display()
+                ),
+            }
         }
     };
     let message = match complaints.first() {

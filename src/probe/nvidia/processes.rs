@@ -50,10 +50,11 @@ fn rows(round: &Round<'_>) -> Reading<Vec<(ProcessRow, bool)>> {
             Err(why) => whys.push(why),
         }
     }
-    if whys.len() == LISTS.len() {
-        let telling = whys
-            .iter()
-            .find(|why| !matches!(why, Absent::NotSupported | Absent::NoLibrary));
+    let telling = whys
+        .iter()
+        .find(|why| !matches!(why, Absent::NotSupported | Absent::NoLibrary));
+    // Lists that rest say nothing: where the one that was asked fails, nobody knows that there is no process.
+    if whys.len() == LISTS.len() || rows.is_empty() && telling.is_some() {
         return Err(telling
             .or(whys.first())
             .copied()

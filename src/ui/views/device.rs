@@ -14,12 +14,13 @@ mod sections;
 use super::chrome;
 use crate::app::App;
 use crate::ui::Look;
-use crate::ui::look::{row, write_line};
+use crate::ui::look::{row, wrap, write_line};
 use crate::ui::theme::Role;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use rows::{Row, Section};
+use unicode_width::UnicodeWidthStr as _;
 
 /// Columns of a section at least.
 const LEAST_WIDTH: u16 = 60;
@@ -37,6 +38,13 @@ pub(super) fn draw(app: &mut App, look: &Look, area: Rect, buf: &mut Buffer) {
     let sections = sections::of(picture, view, look);
     let columns = (body.width / LEAST_WIDTH).clamp(1, 3);
     let width = body.width / columns;
+    let sections = sections
+        .into_iter()
+        .map(|s| Section {
+            rows: unfold(s.rows, width.saturating_sub(1)),
+            ..s
+        })
+        .collect();
     let flowed = flow(sections, usize::from(columns));
     let longest = flowed.iter().map(Vec::len).max().unwrap_or(0);
     let most = u16::try_from(longest)
@@ -101,7 +109,6 @@ fn draw_row(line: &Row, look: &Look, area: Rect, buf: &mut Buffer) {
             note,
             role,
         } => {
-            use unicode_width::UnicodeWidthStr as _;
             let fill = " ".repeat(LABEL.saturating_sub(label.width()).max(1));
             write_line(
                 buf,
@@ -117,6 +124,47 @@ fn draw_row(line: &Row, look: &Look, area: Rect, buf: &mut Buffer) {
             );
         }
     }
+}
+
+/// A note that does not fit beside its value goes on below: half a number would be another number.
+fn unfold(rows: Vec<Row>, width: u16) -> Vec<Row> {
+    const LEAST: usize = 10;
+    let mut unfolded = Vec::new();
+    for row in rows {
+        let Row::Value {
+            label,
+            value,
+            note,
+            role,
+        } = row
+        else {
+            unfolded.push(row);
+            continue;
+        };
+        let before = LABEL.max(label.width() + 1) + value.width() + 2;
+        let room = usize::from(width).saturating_sub(3 + before);
+        if note.width() <= room || room < LEAST {
+            unfolded.push(Row::Value {
+                label,
+                value,
+                note,
+                role,
+            });
+            continue;
+        }
+        let mut notes = wrap(&note, u16::try_from(room).unwrap_or(u16::MAX)).into_iter();
+        let note = notes.next().unwrap_or_default();
+        unfolded.push(Row::Value {
+            label,
+            value,
+            note,
+            role,
+        });
+        unfolded.extend(
+            notes.map(|note| Row::Text(format!("{}{note}", " ".repeat(before)), Role::Muted)),
+        );
+    }
+    unfolded
 }
 
 /// Fills columns with whole sections, in order, evenly.

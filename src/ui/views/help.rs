@@ -5,16 +5,19 @@ use crate::app::App;
 use crate::app::keymap::{BINDINGS, Group, describe};
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
-use crate::ui::look::{row, write_line};
+use crate::ui::look::{row, wrap, write_line};
 use crate::ui::theme::Role;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::borrow::Cow;
 
+/// Columns of the keys.
+const KEYS: u16 = 16;
+
 /// Draws the help page.
 pub(super) fn draw(app: &mut App, look: &Look, area: Rect, buf: &mut Buffer) {
     let body = chrome::frame(app, look, area, buf).area;
-    let lines = lines(look);
+    let lines = lines(look, body.width.saturating_sub(KEYS + 3));
     let most = u16::try_from(lines.len())
         .unwrap_or(u16::MAX)
         .saturating_sub(body.height);
@@ -31,7 +34,7 @@ pub(super) fn draw(app: &mut App, look: &Look, area: Rect, buf: &mut Buffer) {
         } else {
             (Role::Accent, Role::Text)
         };
-        let key = format!("  {key:<16}");
+        let key = format!("  {key:<width$}", width = usize::from(KEYS));
         if text_role == Role::Strong {
             write_line(
                 buf,
@@ -52,7 +55,7 @@ pub(super) fn draw(app: &mut App, look: &Look, area: Rect, buf: &mut Buffer) {
 }
 
 /// Rows of (key, sentence); a title has no key.
-fn lines(look: &Look) -> Vec<(String, Cow<'static, str>)> {
+fn lines(look: &Look, width: u16) -> Vec<(String, Cow<'static, str>)> {
     let t = look.text;
     let mut lines = Vec::new();
     for (group, title) in [
@@ -82,7 +85,10 @@ fn lines(look: &Look) -> Vec<(String, Cow<'static, str>)> {
         t.help_word_unobserved(),
         t.help_word_absent(look.glyph(Glyph::Absent)),
     ] {
-        lines.push((look.glyph(Glyph::Dot).to_owned(), sentence));
+        for (n, text) in wrap(&sentence, width).into_iter().enumerate() {
+            let dot = if n == 0 { look.glyph(Glyph::Dot) } else { " " };
+            lines.push((dot.to_owned(), Cow::Owned(text)));
+        }
     }
     lines
 }

@@ -33,4 +33,18 @@ pub fn draw(app: &mut App, look: &Look, area: Rect, buf: &mut Buffer) {
         View::Help => help::draw(app, look, area, buf),
         View::Nothing => nothing::draw(app, look, area, buf),
     }
+    if look.charset.is_ascii() {
+        only_ascii(area, buf);
+    }
+}
+
+/// Names from outside may hold anything; where only ASCII can be shown, the rest is a question mark.
+fn only_ascii(area: Rect, buf: &mut Buffer) {
+    for position in area.positions() {
+        if let Some(cell) = buf.cell_mut(position)
+            && !cell.symbol().is_ascii()
+        {
+            cell.set_symbol("?");
+        }
+    }
 }

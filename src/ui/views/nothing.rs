@@ -15,6 +15,7 @@
 use super::chrome;
 use crate::app::{App, words};
 use crate::model::{HostSample, ProbeStatus};
+use crate::text::clean;
 use crate::ui::Look;
 use crate::ui::look::{row, wrap, write_line};
 use crate::ui::theme::Role;
@@ -22,11 +23,12 @@ use crate::units::{Bytes, BytesPerSecond, Ratio};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
+use unicode_width::UnicodeWidthStr as _;
 
 /// Draws the page.
 pub(super) fn draw(app: &mut App, look: &Look, area: Rect, buf: &mut Buffer) {
     let body = chrome::frame(app, look, area, buf).area;
-    let lines = lines(app, look, body.width.saturating_sub(12));
+    let lines = lines(app, look, body.width);
     let most = u16::try_from(lines.len())
         .unwrap_or(u16::MAX)
         .saturating_sub(body.height);
@@ -47,8 +49,22 @@ pub(super) fn draw(app: &mut App, look: &Look, area: Rect, buf: &mut Buffer) {
 
 type Line = Vec<(String, Role)>;
 
+/// Columns before what is said of a probe or the host.
+const HEAD: usize = 11;
+/// Columns of a figure of the host.
+const FIGURE: usize = 11;
+
+/// A word at the left, filled up to [`HEAD`] columns.
+fn head(word: &str) -> String {
+    format!(
+        " {word}{}",
+        " ".repeat((HEAD - 1).saturating_sub(word.width()))
+    )
+}
+
 fn lines(app: &App, look: &Look, width: u16) -> Vec<Line> {
     let t = look.text;
+    let room = width.saturating_sub(HEAD as u16 + 1);
     let mut lines: Vec<Line> = vec![Vec::new()];
     let Some(picture) = app.picture() else {
         return vec![vec![(format!(" {}", t.chrome_starting()), Role::Muted)]];
@@ -65,7 +81,7 @@ fn lines(app: &App, look: &Look, width: u16) -> Vec<Line> {
     lines.push(vec![(format!(" {title}"), Role::Strong)]);
     lines.push(Vec::new());
     for probe in &picture.probes {
-        let vendor = format!(" {:<10}", probe.vendor.word());
+        let vendor = head(probe.vendor.word());
         let status = words::probe_status(probe, t);
         let role = if probe.status == ProbeStatus::Ok {
             Role::Ok
@@ -80,25 +96,38 @@ fn lines(app: &App, look: &Look, width: u16) -> Vec<Line> {
                 Role::Muted,
             ),
         ]);
-        for text in probe.message.iter().flat_map(|m| wrap(m, width)) {
-            lines.push(vec![(format!("{:11}{text}", ""), Role::Muted)]);
+        for text in probe.message.iter().flat_map(|m| wrap(&clean(m), room)) {
+            lines.push(vec![(head(""), Role::Muted), (text, Role::Muted)]);
         }
         if let Some(next) = words::probe_next(probe, t) {
-            lines.push(vec![
-                (format!("{:11}{}  ", "", t.overview_next()), Role::Muted),
-                (next.into_owned(), Role::Accent),
-            ]);
+            let title = format!("{}  ", t.overview_next());
+            let indent = u16::try_from(title.width()).unwrap_or(0);
+            for (n, text) in wrap(&next, room.saturating_sub(indent))
+                .into_iter()
+                .enumerate()
+            {
+                let title = if n == 0 {
+                    title.clone()
+                } else {
+                    " ".repeat(title.width())
+                };
+                lines.push(vec![
+                    (head(""), Role::Muted),
+                    (title, Role::Muted),
+                    (text, Role::Accent),
+                ]);
+            }
         }
         lines.push(Vec::new());
     }
-    lines.extend(host(&picture.host_sample, look));
+    lines.extend(host(&picture.host_sample, look, usize::from(width)));
     lines.push(Vec::new());
     lines.push(vec![(format!(" {}", t.probe_none_hint("d")), Role::Text)]);
     lines
 }
 
-/// The host's readings in a few lines; an absent one says so.
-fn host(sample: &HostSample, look: &Look) -> Vec<Line> {
+/// The host's readings in as many lines as they need; an absent one says so.
+fn host(sample: &HostSample, look: &Look, width: usize) -> Vec<Line> {
     let t = look.text;
     let absent = look.glyph(crate::ui::glyphs::Glyph::Absent);
     let show = |reading: Result<f64, _>, write: &dyn Fn(f64) -> String| {
@@ -145,20 +174,26 @@ fn host(sample: &HostSample, look: &Look) -> Vec<Line> {
             ),
         ],
     ];
-    rows.into_iter()
-        .enumerate()
-        .map(|(n, row)| {
-            let head = if n == 0 {
-                format!(" {:<10}", t.probe_host_works())
-            } else {
-                format!("{:11}", "")
-            };
-            let mut line = vec![(head, Role::Strong)];
-            for (name, figure) in row {
-                line.push((format!("{name} "), Role::Muted));
-                line.push((format!("{figure:<11}"), Role::Text));
+    let mut lines = Vec::new();
+    for (n, row) in rows.into_iter().enumerate() {
+        let first = if n == 0 {
+            head(&t.probe_host_works())
+        } else {
+            head("")
+        };
+        let mut line = vec![(first, Role::Strong)];
+        let mut used = HEAD;
+        for (name, figure) in row {
+            // No figure is cut: what does not fit stands on the next line.
+            if used + name.width() + 1 + figure.width() > width && used > HEAD {
+                lines.push(std::mem::replace(&mut line, vec![(head(""), Role::Strong)]));
+                used = HEAD;
             }
-            line
-        })
-        .collect()
+            used += name.width() + 1 + FIGURE.max(figure.width());
+            line.push((format!("{name} "), Role::Muted));
+            line.push((format!("{figure:<FIGURE$}"), Role::Text));
+        }
+        lines.push(line);
+    }
+    lines
 }

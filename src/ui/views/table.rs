@@ -9,6 +9,7 @@
 use super::meter::{phase_role, phase_word};
 use crate::app::{App, words};
 use crate::model::{DeviceKind, DeviceView, Figure, KnownKind, Level, Snapshot, StateWord, Value};
+use crate::text::clean_width;
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
 use crate::ui::look::row;
@@ -19,6 +20,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::widgets::Widget as _;
 use std::borrow::Cow;
+use unicode_width::UnicodeWidthStr as _;
 
 /// Columns in the order they stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +48,7 @@ fn columns() -> [(Cell, Column); 16] {
     [
         (Cell::Mark, Column::left(1).priority(255)),
         (Cell::Index, Column::right(2).priority(250).lead(0)),
-        (Cell::Name, Column::left(8).up_to(18).priority(120).lead(1)),
+        (Cell::Name, Column::left(14).up_to(18).priority(120).lead(1)),
         (Cell::Power, Column::right(6).priority(240)),
         (Cell::Bar, Column::left(10).up_to(40).priority(110)),
         (Cell::Limit, Column::right(5).priority(40)),
@@ -90,21 +92,33 @@ pub(super) fn draw(
     let plain: Vec<Column> = columns.iter().map(|(_, c)| *c).collect();
     let slots = Columns::new(&plain).gap(1).fit(area.width);
     let titles = if area.height > 1 { 1 } else { 0 };
-    if titles == 1 {
-        for slot in &slots {
-            if let Some((cell, _)) = columns.get(slot.index) {
-                slot.draw(
-                    buf,
-                    row(area, 0),
-                    &title(*cell, &slots, look),
-                    look.style(Role::Muted),
-                );
-            }
-        }
-    }
     let room = usize::from(area.height - titles);
     let selected = app.selected_index().unwrap_or(0);
     let first = first_row(selected, picture.devices.len(), room);
+    let shown = picture.devices.len().saturating_sub(first).min(room);
+    let outside = more(first, picture.devices.len() - first - shown, look);
+    if titles == 1 {
+        // The count of rows outside stands at the right end, in place of the titles there.
+        let taken = area
+            .right()
+            .saturating_sub(u16::try_from(outside.width()).unwrap_or(0));
+        crate::ui::look::write_right(
+            buf,
+            row(area, 0),
+            area.x,
+            &[(&outside, look.style(Role::Accent))],
+        );
+        for slot in slots
+            .iter()
+            .filter(|slot| outside.is_empty() || slot.area(area).right() <= taken)
+        {
+            if let Some((cell, _)) = columns.get(slot.index) {
+                let title = title(*cell, look);
+                let title = clean_width(&title, usize::from(slot.width), look.charset.is_ascii());
+                slot.draw(buf, row(area, 0), &title, look.style(Role::Muted));
+            }
+        }
+    }
     for (line, (place, view)) in picture
         .devices
         .iter()
@@ -124,15 +138,6 @@ pub(super) fn draw(
             }
         }
     }
-    let shown = picture.devices.len().saturating_sub(first).min(room);
-    more(
-        first,
-        picture.devices.len() - first - shown,
-        look,
-        area,
-        titles,
-        buf,
-    );
     titles + u16::try_from(shown).unwrap_or(u16::MAX)
 }
 
@@ -144,33 +149,18 @@ fn first_row(selected: usize, count: usize, room: usize) -> usize {
     selected.saturating_sub(room / 2).min(count - room)
 }
 
-/// How many rows lie outside, at the right end of the titles.
-fn more(above: usize, below: usize, look: &Look, area: Rect, titles: u16, buf: &mut Buffer) {
-    if titles == 0 || above + below == 0 {
-        return;
-    }
-    let up = format!("{} {above}", look.glyph(Glyph::MoreAbove));
-    let down = format!("{} {below}", look.glyph(Glyph::MoreBelow));
-    let style = look.style(Role::Accent);
-    crate::ui::look::write_right(
-        buf,
-        row(area, 0),
-        area.x,
-        &[
-            (if above > 0 { &up } else { "" }, style),
-            (" ", style),
-            (if below > 0 { &down } else { "" }, style),
-        ],
-    );
+/// How many rows lie outside.
+fn more(above: usize, below: usize, look: &Look) -> String {
+    let part = |count: usize, glyph| (count > 0).then(|| format!("{} {count}", look.glyph(glyph)));
+    let parts: Vec<String> = [part(above, Glyph::MoreAbove), part(below, Glyph::MoreBelow)]
+        .into_iter()
+        .flatten()
+        .collect();
+    parts.join(" ")
 }
 
-fn title(cell: Cell, slots: &[Slot], look: &Look) -> Cow<'static, str> {
+fn title(cell: Cell, look: &Look) -> Cow<'static, str> {
     let t = look.text;
-    let has = |wanted: Cell| {
-        slots
-            .iter()
-            .any(|s| columns().get(s.index).is_some_and(|(c, _)| *c == wanted))
-    };
     match cell {
         Cell::Mark | Cell::Index => Cow::Borrowed(""),
         Cell::Name => t.overview_device(),
@@ -179,9 +169,10 @@ fn title(cell: Cell, slots: &[Slot], look: &Look) -> Cow<'static, str> {
         Cell::Limit => t.overview_limit(),
         Cell::Plate => t.overview_plate(),
         Cell::Head => t.overview_head(),
+        // The twin of the arrow is wider: with it the column's own title has no room.
+        Cell::Down if look.charset.is_ascii() => Cow::Borrowed(look.glyph(Glyph::ArrowDown)),
         Cell::Down => t.overview_pcie(look.glyph(Glyph::ArrowDown)),
-        Cell::Up if has(Cell::Down) => Cow::Borrowed(look.glyph(Glyph::ArrowUp)),
-        Cell::Up => t.overview_pcie(look.glyph(Glyph::ArrowUp)),
+        Cell::Up => Cow::Borrowed(look.glyph(Glyph::ArrowUp)),
         Cell::Link => t.overview_link(),
         Cell::Utilization => t.overview_util(),
         Cell::Work => t.overview_work(),
@@ -308,7 +299,7 @@ fn name(view: &DeviceView, width: u16, look: &Look) -> String {
         DeviceKind::Device => short.to_owned(),
         DeviceKind::Instance => format!("{} {short}", look.glyph(Glyph::Branch)),
     };
-    crate::text::clean_width(&text, usize::from(width), look.charset.is_ascii()).into_owned()
+    clean_width(&text, usize::from(width), look.charset.is_ascii()).into_owned()
 }
 
 fn draw_bar(view: &DeviceView, look: &Look, area: Rect, buf: &mut Buffer) {

@@ -109,7 +109,9 @@ impl Page<'_> {
         let rated = view
             .rated_power_source
             .as_ref()
-            .map_or(String::new(), ToString::to_string);
+            // The first of the row's sources is the power's; the others are of further columns.
+            .and_then(|source| source.split(';').next())
+            .map_or(String::new(), str::to_owned);
         let readings = &view.readings;
         let range = match (
             readings.get(Metric::LimitMin),
@@ -483,7 +485,9 @@ impl Page<'_> {
                 format!("{}{user}{state}", t.device_process(pid, name))
             }
             Some(_) => t.device_process_foreign(pid).into_owned(),
-            None => format!("pid {pid}"),
+            None => t
+                .device_process(pid, self.look.glyph(Glyph::Absent))
+                .into_owned(),
         };
         Row::Text(format!("{name}{memory}{share}"), Role::Text)
     }

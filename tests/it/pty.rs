@@ -1,0 +1,391 @@
+//! The real program in a real pseudo-terminal, its screen read by a terminal emulator.
+//!
+//! Nothing here sleeps for a fixed time: each step waits until the screen, or the process, is as it should be, with a
+//! deadline that only a hanging program reaches.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use crate::support::nvml::FakeNvml;
+use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::io::{Read, Write};
+use std::num::NonZero;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const DEADLINE: Duration = Duration::from_secs(60);
+const PROGRAM: &str = env!("CARGO_BIN_EXE_nameplate");
+
+fn size(columns: u16, rows: u16) -> PtySize {
+    PtySize {
+        rows,
+        cols: columns,
+        pixel_width: 0,
+        pixel_height: 0,
+    }
+}
+
+fn cells(count: u16) -> NonZero<u16> {
+    NonZero::new(count).unwrap()
+}
+
+/// A program in a terminal.
+struct Terminal {
+    master: Option<Box<dyn MasterPty + Send>>,
+    keys: Option<Box<dyn Write + Send>>,
+    output: Receiver<Vec<u8>>,
+    emulator: vt100::Parser,
+    child: Box<dyn Child + Send + Sync>,
+    modes: String,
+    _home: TempDir,
+}
+
+impl Terminal {
+    fn run(arguments: &[&str], size: PtySize) -> Self {
+        Self::run_with(arguments, size, &[])
+    }
+
+    fn run_with(arguments: &[&str], size: PtySize, variables: &[(&str, &str)]) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let pair = native_pty_system().openpty(size).unwrap();
+        let mut command = CommandBuilder::new(PROGRAM);
+        command.args(arguments);
+        command.env_clear();
+        for (name, value) in [
+            ("TERM", "xterm-256color"),
+            ("LANG", "C.UTF-8"),
+            ("TZ", "UTC"),
+        ] {
+            command.env(name, value);
+        }
+        command.env("HOME", home.path());
+        command.cwd(home.path());
+        for (name, value) in variables {
+            command.env(name, value);
+        }
+        let modes = modes(&*pair.master);
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let keys = pair.master.take_writer().unwrap();
+        let child = pair.slave.spawn_command(command).unwrap();
+        drop(pair.slave);
+        let (sender, output) = channel();
+        std::thread::spawn(move || {
+            let mut bytes = [0; 65_536];
+            while let Ok(count @ 1..) = reader.read(&mut bytes) {
+                if sender.send(bytes[..count].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        Self {
+            master: Some(pair.master),
+            keys: Some(keys),
+            output,
+            emulator: vt100::Parser::new(cells(size.rows), cells(size.cols), 0),
+            child,
+            modes,
+            _home: home,
+        }
+    }
+
+    /// Waits until the screen is as it should be.
+    fn until(&mut self, what: &str, mut holds: impl FnMut(&vt100::Screen) -> bool) {
+        let began = Instant::now();
+        while !holds(self.emulator.screen()) {
+            let left = DEADLINE.saturating_sub(began.elapsed());
+            match self.output.recv_timeout(left) {
+                Ok(bytes) => self.emulator.process(&bytes),
+                Err(why) => panic!(
+                    "waited for {what}: {why}\n{}",
+                    self.emulator.screen().contents()
+                ),
+            }
+        }
+    }
+
+    fn until_says(&mut self, text: &str) {
+        self.until(text, |screen| screen.contents().contains(text));
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.keys
+            .as_mut()
+            .unwrap()
+            .write_all(keys.as_bytes())
+            .unwrap();
+    }
+
+    fn resize(&mut self, size: PtySize) {
+        self.emulator
+            .screen_mut()
+            .set_size(cells(size.rows), cells(size.cols));
+        self.master.as_ref().unwrap().resize(size).unwrap();
+    }
+
+    fn pid(&self) -> u32 {
+        self.child.process_id().unwrap()
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(pid(self.pid()), signal).unwrap();
+    }
+
+    /// The end of the program, everything it wrote before taken in.
+    fn end(&mut self) -> ExitStatus {
+        let began = Instant::now();
+        let status = loop {
+            match self.output.recv_timeout(Duration::from_millis(20)) {
+                Ok(bytes) => self.emulator.process(&bytes),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(
+                began.elapsed() < DEADLINE,
+                "the program does not end:\n{}",
+                self.emulator.screen().contents()
+            );
+        };
+        // The reader ends once nobody has the terminal open any more, the probes included.
+        while let Ok(bytes) = self.output.recv_timeout(Duration::from_millis(200)) {
+            self.emulator.process(&bytes);
+        }
+        status
+    }
+
+    /// The shell's terminal is back.
+    fn assert_restored(&self) {
+        let screen = self.emulator.screen();
+        assert!(!screen.alternate_screen(), "still on the alternate screen");
+        assert!(!screen.hide_cursor(), "the cursor is still hidden");
+        assert_eq!(modes(&**self.master.as_ref().unwrap()), self.modes);
+    }
+}
+
+impl Drop for Terminal {
+    /// A failed test leaves no process behind.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn modes(master: &dyn MasterPty) -> String {
+    format!("{:?}", master.get_termios().unwrap())
+}
+
+fn pid(number: u32) -> Pid {
+    Pid::from_raw(i32::try_from(number).unwrap()).unwrap()
+}
+
+/// Processes whose parent is `parent`, that have not ended.
+fn children_of(parent: u32) -> Vec<u32> {
+    let numbers = fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    numbers
+        .filter(|child| stat_of(*child).is_some_and(|(state, of)| of == parent && state != 'Z'))
+        .collect()
+}
+
+/// State and parent of a process.
+fn stat_of(process: u32) -> Option<(char, u32)> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let mut rest = stat.rsplit_once(") ")?.1.split(' ');
+    Some((rest.next()?.chars().next()?, rest.next()?.parse().ok()?))
+}
+
+fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < DEADLINE, "waited for {what}");
+        std::thread::yield_now();
+        // A poll, not a wait for something to have happened.
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+}
+
+fn wait_until_gone(processes: &[u32]) {
+    wait_for("the end of the probes", || {
+        processes
+            .iter()
+            .all(|p| stat_of(*p).is_none_or(|(state, _)| state == 'Z'))
+    });
+}
+
+#[test]
+fn the_demo_from_start_to_end() {
+    let mut terminal = Terminal::run(&["demo"], size(80, 24));
+    terminal.until_says("DEMO narrow-link");
+    terminal.until("a row for each device", |screen| {
+        let text = screen.contents();
+        ["0  H100", "3  H100", "7  H100"]
+            .iter()
+            .all(|row| text.contains(row))
+            && text.contains("doubtful")
+    });
+    assert!(terminal.emulator.screen().alternate_screen());
+    assert!(terminal.emulator.screen().hide_cursor());
+    terminal.press("?");
+    terminal.until_says("the device above");
+    terminal.press("\x1b");
+    terminal.until_says("7  H100");
+    terminal.press("\x1b[B");
+    terminal.until("another selection", |screen| selected(screen) == Some(4));
+    terminal.press("\r");
+    terminal.until_says("UUID");
+    terminal.press("\x7f");
+    terminal.until("the overview", |screen| selected(screen) == Some(4));
+    terminal.resize(size(120, 40));
+    terminal.until("a screen of 120 columns", |screen| {
+        let rows: Vec<String> = screen.rows(0, 120).collect();
+        rows[39].contains("quit") && rows.iter().any(|row| row.trim_end().chars().count() > 100)
+    });
+    terminal.press("q");
+    assert_eq!(terminal.end().exit_code(), 0);
+    terminal.assert_restored();
+}
+
+/// The index in the row with the mark.
+fn selected(screen: &vt100::Screen) -> Option<u32> {
+    let text = screen.contents();
+    let row = text.lines().find(|line| line.starts_with('▌'))?;
+    row.trim_start_matches('▌')
+        .split_whitespace()
+        .next()?
+        .parse()
+        .ok()
+}
+
+#[test]
+fn ten_columns_and_three_lines() {
+    let mut terminal = Terminal::run(&["demo"], size(10, 3));
+    terminal.until("anything", |screen| !screen.contents().trim().is_empty());
+    terminal.until_says("DEMO");
+    terminal.press("\r?\x1b");
+    terminal.press("q");
+    assert_eq!(terminal.end().exit_code(), 0);
+    terminal.assert_restored();
+}
+
+#[test]
+fn signals_give_the_terminal_back() {
+    for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+        let mut terminal = Terminal::run(&["demo", "forgotten"], size(80, 24));
+        terminal.until_says("3  A100");
+        terminal.signal(signal);
+        assert_eq!(terminal.end().exit_code(), 0, "{signal:?}");
+        terminal.assert_restored();
+    }
+}
+
+#[test]
+fn a_terminal_without_a_cursor_is_refused() {
+    for term in ["dumb", ""] {
+        let mut terminal = Terminal::run_with(&["demo"], size(80, 24), &[("TERM", term)]);
+        assert_eq!(terminal.end().exit_code(), 1);
+        let text = terminal.emulator.screen().contents();
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .collect();
+        assert!(text.starts_with("nameplate: "), "{text}");
+        // One line, which 80 columns may break.
+        assert!(
+            lines.len() <= 2 && text.replace('\n', "").contains("nameplate once"),
+            "{text}"
+        );
+        terminal.assert_restored();
+    }
+}
+
+#[test]
+fn a_closed_terminal_ends_the_program() {
+    let mut terminal = Terminal::run(&["demo"], size(80, 24));
+    terminal.until_says("7  H100");
+    terminal.keys = None;
+    terminal.master = None;
+    // The reader's copy of the descriptor ends with its thread, which ends when nobody listens.
+    terminal.output = channel().1;
+    wait_for("the end of a program without terminal", || {
+        terminal.child.try_wait().unwrap().is_some()
+    });
+}
+
+#[test]
+fn without_an_accelerator_the_demo_is_a_key_away() {
+    let root = tempfile::tempdir().unwrap();
+    let mut terminal = Terminal::run(&["--root", root.path().to_str().unwrap()], size(80, 24));
+    terminal.until_says("No accelerator was found");
+    terminal.until_says("library not found");
+    let probes = children_of(terminal.pid());
+    terminal.press("d");
+    terminal.until_says("DEMO narrow-link");
+    terminal.until_says("7  H100");
+    // The probes of the host are not needed any more.
+    wait_until_gone(&probes);
+    terminal.press("q");
+    assert_eq!(terminal.end().exit_code(), 0);
+    terminal.assert_restored();
+}
+
+/// The screen on a fake driver, once its first row is there.
+fn live(fake: &FakeNvml, row: &str) -> Terminal {
+    let library = fake.library();
+    let mut terminal = Terminal::run(
+        &["--nvml-library", library.to_str().unwrap()],
+        size(120, 40),
+    );
+    terminal.until_says(row);
+    terminal
+}
+
+#[test]
+fn quitting_does_not_wait_for_the_driver() {
+    for scenario in ["blocked", "blocked-all"] {
+        let fake = FakeNvml::named(scenario);
+        let mut terminal = live(&fake, "0  A100");
+        terminal.until_says("no answer");
+        let probes = children_of(terminal.pid());
+        assert!(!probes.is_empty(), "there is no probe process");
+        terminal.press("?");
+        terminal.press("\x1b");
+        terminal.press("q");
+        assert_eq!(terminal.end().exit_code(), 0);
+        terminal.assert_restored();
+        wait_until_gone(&probes);
+    }
+}
+
+#[test]
+fn the_screen_outlives_its_probe() {
+    let fake = FakeNvml::named("steady-a100-8");
+    let mut terminal = live(&fake, "7  A100");
+    terminal.until_says("● live");
+    let probes = children_of(terminal.pid());
+    assert!(!probes.is_empty(), "there is no probe process");
+    // Killed as often as it takes: on a slow machine it may be back before a frame was drawn.
+    let program = terminal.pid();
+    terminal.until("word of the probe's end", |screen| {
+        let told = screen.contents().contains("nvidia: the probe crashed");
+        for probe in children_of(program).iter().filter(|_| !told) {
+            // It may have ended by itself.
+            let _ = kill_process(pid(*probe), Signal::KILL);
+        }
+        told
+    });
+    assert!(
+        terminal.emulator.screen().contents().contains("7  A100"),
+        "a row went with the probe"
+    );
+    // It is started again.
+    terminal.until("the probe's return", |screen| {
+        let text = screen.contents();
+        text.contains("● live") && text.matches("working").count() == 8
+    });
+    terminal.press("q");
+    assert_eq!(terminal.end().exit_code(), 0);
+    terminal.assert_restored();
+}
