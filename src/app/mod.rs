@@ -104,7 +104,7 @@ impl App {
         if let Some(snapshot) = &self.snapshot {
             let newest = i64::try_from(snapshot.mono.0 / 1_000_000).unwrap_or(i64::MAX);
             self.window = if self.window.start == 0 {
-                SweepWindow::ending_near(self.window.span, newest)
+                self.first_window(newest)
             } else {
                 self.window.at(newest)
             };
@@ -116,9 +116,25 @@ impl App {
         self.settle();
     }
 
+    /// Charts begin at their left edge; where there is history already, at its end.
+    fn first_window(&self, newest: i64) -> SweepWindow {
+        let series = self.session.all_series().values();
+        let oldest = series.filter_map(Series::oldest).min();
+        let oldest = oldest.map_or(newest, |at| {
+            i64::try_from(at.0 / 1_000_000).unwrap_or(newest)
+        });
+        if newest - oldest > self.window.span / 2 {
+            SweepWindow::ending_near(self.window.span, newest)
+        } else {
+            SweepWindow::new(self.window.span, oldest)
+        }
+    }
+
     /// Keeps selection and view in line with what there is.
     fn settle(&mut self) {
-        let Some(snapshot) = self.snapshot.clone() else {
+        // What is drawn: a held picture keeps its selection, whatever has become worse since.
+        let drawn = self.held.as_ref().map(|held| held.snapshot.clone());
+        let Some(snapshot) = drawn.or_else(|| self.snapshot.clone()) else {
             return;
         };
         let there = |id: &DeviceId| snapshot.devices.iter().any(|d| d.device.id == *id);

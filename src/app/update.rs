@@ -88,6 +88,7 @@ impl App {
             }),
             _ => None,
         };
+        self.settle();
     }
 
     fn pace(&mut self, slower: bool) -> Option<Effect> {

@@ -91,6 +91,12 @@ impl Series {
         })
     }
 
+    /// The oldest instant that is kept.
+    #[must_use]
+    pub fn oldest(&self) -> Option<MonoTime> {
+        self.points.front().map(|p| p.at)
+    }
+
     /// How many instants are kept.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -24,6 +24,11 @@ const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 50)];
 /// A picture at every size.
 fn picture(name: &str, stage: &mut Stage) {
     for (width, height) in SIZES {
+        let cut = stage.text(width, height).contains("##");
+        assert!(
+            !cut || stage.look.charset.is_ascii(),
+            "{name}: a figure or title has no room in {width} columns"
+        );
         insta::assert_snapshot!(
             format!("{name}_{width}x{height}"),
             stage.text(width, height)
@@ -78,6 +83,20 @@ fn a_paused_picture_stands_still() {
     insta::assert_snapshot!("paused_120x40", held);
     stage.press(Key::Char(' '));
     assert_ne!(stage.text(120, 40), held);
+}
+
+#[test]
+fn a_held_picture_keeps_its_selection() {
+    let mut stage = Stage::begun("narrow-link", 1);
+    stage.ticks(2);
+    stage.press(Key::Char(' '));
+    let held = stage.text(120, 40);
+    assert_eq!(stage.app.selected_index(), Some(0));
+    // Far enough for device 3 to become the worst.
+    stage.catch_up();
+    assert_eq!(stage.text(120, 40), held);
+    stage.press(Key::Char(' '));
+    assert_eq!(stage.app.selected_index(), Some(3));
 }
 
 #[test]

@@ -62,15 +62,20 @@ impl Stage {
     /// A case whose devices stand `copies` times, with all that has been before the screen opens.
     pub(crate) fn many(case: &str, copies: u32) -> Self {
         let mut stage = Self::begun(case, copies);
-        let live = stage.simulation.as_ref().unwrap().history_seconds();
+        stage.catch_up();
+        stage
+    }
+
+    /// Takes in all that has been before the screen opens.
+    pub(crate) fn catch_up(&mut self) {
+        let live = self.simulation.as_ref().unwrap().history_seconds();
         loop {
-            let tick = stage.fold();
+            let tick = self.fold();
             if tick.at.duration_since(BEGAN).as_secs_f64() >= live {
                 break;
             }
         }
-        stage.app.refresh();
-        stage
+        self.app.refresh();
     }
 
     /// A case that has only begun.

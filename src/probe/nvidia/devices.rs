@@ -74,11 +74,7 @@ fn has_new_fields(driver: &str) -> bool {
 
 /// Without control and bidirectional characters, trimmed.
 fn cleaned(text: &str) -> Arc<str> {
-    let shown = |c: &char| {
-        !c.is_control()
-            && !matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffd}')
-    };
-    Arc::from(text.chars().filter(shown).collect::<String>().trim())
+    Arc::from(crate::text::clean(text).trim())
 }
 
 /// The boards that carry several of the devices, by the devices' positions.
@@ -434,7 +430,7 @@ mod tests {
     fn texts_are_cleaned() {
         assert_eq!(
             &*cleaned(" NVIDIA\u{1b}[31m \u{202e}H100\n "),
-            "NVIDIA[31m H100"
+            "NVIDIA H100"
         );
     }
 }

@@ -1,6 +1,7 @@
 //! NVML's return codes, and what each means to a reading.
 
 use crate::model::Absent;
+use nvml_wrapper::error::NvmlError;
 
 /// Why a call gave nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -88,6 +89,50 @@ impl Fault {
     }
 }
 
+impl From<NvmlError> for Fault {
+    /// Back to the library's code: the wrapper's names are one to one, and codes without a name keep their number.
+    fn from(error: NvmlError) -> Self {
+        use NvmlError as E;
+        let code = match error {
+            E::FailedToLoadSymbol(_) | E::LibloadingError(_) => return Self::Missing,
+            E::UnexpectedVariant(code) => code,
+            E::Uninitialized => UNINITIALIZED,
+            E::InvalidArg => INVALID_ARGUMENT,
+            E::NotSupported => NOT_SUPPORTED,
+            E::NoPermission => NO_PERMISSION,
+            #[allow(deprecated)]
+            E::AlreadyInitialized => 5,
+            E::NotFound => NOT_FOUND,
+            E::InsufficientSize(_) => INSUFFICIENT_SIZE,
+            E::InsufficientPower => 8,
+            E::DriverNotLoaded => DRIVER_NOT_LOADED,
+            E::Timeout => TIMEOUT,
+            E::IrqIssue => 11,
+            E::LibraryNotFound => LIBRARY_NOT_FOUND,
+            E::FunctionNotFound => FUNCTION_NOT_FOUND,
+            E::CorruptedInfoROM => 14,
+            E::GpuLost => GPU_IS_LOST,
+            E::ResetRequired => RESET_REQUIRED,
+            E::OperatingSystem => OPERATING_SYSTEM,
+            E::LibRmVersionMismatch => LIB_RM_VERSION_MISMATCH,
+            E::InUse => 19,
+            E::InsufficientMemory => 20,
+            E::NoData => 21,
+            E::VgpuEccNotSupported => 22,
+            // The wrapper's own complaints, about texts and arguments.
+            E::Unknown
+            | E::Utf8Error(_)
+            | E::NulError(_)
+            | E::StringTooLong { .. }
+            | E::IncorrectBits(_)
+            | E::SetReleaseFailed
+            | E::GetPciInfoFailed
+            | E::PciInfoToCFailed => UNKNOWN,
+        };
+        Self::Code(code)
+    }
+}
+
 /// What a code says, in few words.
 const fn code_text(code: u32) -> &'static str {
     match code {
@@ -115,6 +160,14 @@ const fn code_text(code: u32) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_code_is_lost_on_the_way_through_the_wrapper() {
+        for code in (1..=30).chain([999]) {
+            let through = Fault::from(NvmlError::from(code));
+            assert_eq!(through, Fault::Code(code));
+        }
+    }
 
     #[test]
     fn each_code_has_its_reason() {

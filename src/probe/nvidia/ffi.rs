@@ -1,8 +1,9 @@
 //! The library's calls as safe functions: each returns its value or a [`Fault`]. All `unsafe` of the NVIDIA
 //! probe is here and in the modules below.
 //!
-//! The library is bound through `nvml-wrapper-sys`: the wrapper above it shuts the library down when it is
-//! dropped, zeroes the scope of fields, and drops bits and codes that it does not know.
+//! Loading, initialising, versions and the list of devices go through `nvml-wrapper`. The readings go through the
+//! symbols of the same library (`Nvml::lib`): the wrapper zeroes the scope of fields, drops bits, value types and
+//! event types that it does not know, takes no name that is not UTF-8, and lacks calls.
 #![allow(unsafe_code)]
 
 mod events;
@@ -18,9 +19,10 @@ pub(super) use identity::Label;
 pub(super) use processes::{ProcessList, ProcessRow, UseRow};
 
 use super::fault::{Fault, INSUFFICIENT_SIZE};
+use nvml_wrapper::Nvml;
 use nvml_wrapper_sys::bindings as sys;
 use nvml_wrapper_sys::bindings::NvmlLib;
-use std::ffi::{OsStr, c_uint};
+use std::ffi::{OsStr, OsString, c_uint};
 use std::sync::Arc;
 
 /// A device or instance of the library. It stays valid until the library is shut down or the instance removed;
@@ -33,23 +35,29 @@ unsafe impl Send for Handle {}
 // SAFETY: as above.
 unsafe impl Sync for Handle {}
 
-/// The functions of a loaded library. Dropping it unloads the library.
-pub(super) struct Table(NvmlLib);
+/// A loaded library, which need not be initialised. It holds the file in memory over every opening: the wrapper lets
+/// go of it at each shutdown and each failed start, and some libraries cannot be unloaded.
+pub(super) struct Table {
+    functions: NvmlLib,
+    name: OsString,
+}
 
 // SAFETY: the table holds function pointers of a library whose calls are thread-safe.
 unsafe impl Send for Table {}
 // SAFETY: as above.
 unsafe impl Sync for Table {}
 
-/// The library, initialised. Dropping it shuts it down.
+/// The library, initialised. The wrapper shuts it down when this is dropped; whoever has a call under way holds it
+/// (every unit does), so nothing is shut down behind a call that hangs.
 pub(super) struct Library {
-    table: Arc<Table>,
+    nvml: Nvml,
+    _table: Arc<Table>,
 }
 
-/// One call through the table; a missing symbol or a code other than 0 is a fault.
+/// One call through the wrapper's symbols; a missing symbol or a code other than 0 is a fault.
 macro_rules! call {
     ($library:expr, $symbol:ident ( $($argument:expr),* $(,)? )) => {
-        match $library.table.0.$symbol.as_ref() {
+        match $library.nvml.lib().$symbol.as_ref() {
             // SAFETY: the signature is the header's; every pointer passed is to a live value of its type.
             Ok(function) => $crate::probe::nvidia::ffi::check(unsafe { function($($argument),*) }),
             Err(_) => Err($crate::probe::nvidia::fault::Fault::Missing),
@@ -167,12 +175,16 @@ impl Table {
     pub(super) fn load(name: &OsStr) -> Result<Self, String> {
         // SAFETY: the caller names a management library; running its initialisers is what was asked for.
         let loaded = unsafe { NvmlLib::new(name) };
-        loaded.map(Self).map_err(|error| error.to_string())
+        let functions = loaded.map_err(|error| error.to_string())?;
+        Ok(Self {
+            functions,
+            name: name.to_owned(),
+        })
     }
 
     /// The address of one of its functions, to find its file among the mappings.
     pub(super) fn address(&self) -> Option<usize> {
-        let init = self.0.nvmlInit_v2.as_ref().ok()?;
+        let init = self.functions.nvmlInit_v2.as_ref().ok()?;
         Some(*init as usize)
     }
 }
@@ -180,10 +192,11 @@ impl Table {
 impl Library {
     /// Initialises a loaded library.
     pub(super) fn init(table: Arc<Table>) -> Result<Self, Fault> {
-        let init = table.0.nvmlInit_v2.as_ref().map_err(|_| Fault::Missing)?;
-        // SAFETY: the signature is the header's.
-        check(unsafe { init() })?;
-        Ok(Self { table })
+        let nvml = Nvml::builder().lib_path(&table.name).init()?;
+        Ok(Self {
+            nvml,
+            _table: table,
+        })
     }
 
     /// Core temperature in °C, signed where the driver can.
@@ -350,11 +363,5 @@ impl Library {
             )
         )?;
         Ok([correctable, uncorrectable, pending, failed])
-    }
-}
-
-impl Drop for Library {
-    fn drop(&mut self) {
-        let _ = call!(self, nvmlShutdown());
     }
 }

@@ -118,12 +118,16 @@ fn header(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
     let interval = interval(app.interval());
     let dropped = t.chrome_dropped(picture.dropped);
     let clock = clock(picture, look);
+    let age = youngest(picture).map(|age| t.chrome_age(format_span(age)));
     let mut right = vec![
         (state.0.as_ref(), look.style(state.1)),
         ("  ", muted),
         (interval.as_str(), muted),
         ("  ", muted),
     ];
+    if let Some(age) = age.as_ref().filter(|_| width >= 100) {
+        right.extend([(age.as_ref(), muted), ("  ", muted)]);
+    }
     if width >= 100 || picture.dropped > 0 {
         let role = if picture.dropped > 0 {
             Role::Warn
@@ -137,6 +141,15 @@ fn header(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
         let short = [(state.0.as_ref(), look.style(state.1)), (" ", muted)];
         write_right(buf, line, end + 1, &short);
     }
+}
+
+/// Seconds since the newest sample of any device.
+fn youngest(picture: &Snapshot) -> Option<f64> {
+    picture
+        .devices
+        .iter()
+        .filter_map(|d| d.age_s)
+        .min_by(f64::total_cmp)
 }
 
 /// Live, paused, or how old the newest sample is; with its colour.
@@ -170,14 +183,11 @@ fn source_state(app: &App, picture: &Snapshot, look: &Look) -> (String, Role) {
             Role::Bad,
         );
     }
-    let youngest = picture
-        .devices
-        .iter()
-        .filter_map(|d| d.age_s)
-        .fold(f64::INFINITY, f64::min);
-    if youngest.is_finite() && youngest > 2.0 * picture.interval.as_secs_f64() {
+    if let Some(age) = youngest(picture)
+        && age > 2.0 * picture.interval.as_secs_f64()
+    {
         return (
-            format!("{not_live} {}", t.chrome_stale(format_span(youngest))),
+            format!("{not_live} {}", t.chrome_stale(format_span(age))),
             Role::Warn,
         );
     }

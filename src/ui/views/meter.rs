@@ -94,7 +94,7 @@ pub(super) fn line(cost: &Cost, look: &Look, area: Rect, buf: &mut Buffer) {
                     .into_owned(),
                 strong,
             ),
-            (format!(" {since}  {}", t.meter_no_price()), muted),
+            (format!(" {since}"), muted),
         ]),
     }
     // Compute first, then what was wasted, largest first; what does not fit is left out from the end.
@@ -117,6 +117,10 @@ pub(super) fn line(cost: &Cost, look: &Look, area: Rect, buf: &mut Buffer) {
         }
         room -= width(&chunk);
         pieces.extend(chunk);
+    }
+    let hint = t.meter_no_price();
+    if cost.price_per_hour.is_none() && hint.width() + 3 <= room {
+        pieces.push((format!("   {hint}"), muted));
     }
     let refs: Vec<(&str, Style)> = pieces
         .iter()

@@ -48,7 +48,7 @@ fn columns() -> [(Cell, Column); 16] {
     [
         (Cell::Mark, Column::left(1).priority(255)),
         (Cell::Index, Column::right(2).priority(250).lead(0)),
-        (Cell::Name, Column::left(8).up_to(18).priority(120).lead(1)),
+        (Cell::Name, Column::left(14).up_to(18).priority(120).lead(1)),
         (Cell::Power, Column::right(6).priority(240)),
         (Cell::Bar, Column::left(10).up_to(40).priority(110)),
         (Cell::Limit, Column::right(5).priority(40)),

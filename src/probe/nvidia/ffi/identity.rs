@@ -1,6 +1,7 @@
 //! The list of devices and what they are called.
 
 use super::{Fault, Handle, Library, call};
+use nvml_wrapper::{cuda_driver_version_major, cuda_driver_version_minor};
 use nvml_wrapper_sys::bindings as sys;
 use std::ffi::{c_char, c_uint};
 
@@ -39,43 +40,33 @@ fn text_of(buffer: &[c_char]) -> String {
 impl Library {
     /// The driver's version.
     pub(in super::super) fn driver_version(&self) -> Result<String, Fault> {
-        let mut buffer: [c_char; TEXT] = [0; TEXT];
-        call!(
-            self,
-            nvmlSystemGetDriverVersion(buffer.as_mut_ptr(), TEXT as c_uint)
-        )?;
-        Ok(text_of(&buffer))
+        Ok(self.nvml.sys_driver_version()?)
     }
 
     /// The library's own version.
     pub(in super::super) fn library_version(&self) -> Result<String, Fault> {
-        let mut buffer: [c_char; TEXT] = [0; TEXT];
-        call!(
-            self,
-            nvmlSystemGetNVMLVersion(buffer.as_mut_ptr(), TEXT as c_uint)
-        )?;
-        Ok(text_of(&buffer))
+        Ok(self.nvml.sys_nvml_version()?)
     }
 
     /// The highest CUDA version that the driver supports, major and minor.
     pub(in super::super) fn cuda_version(&self) -> Result<(i32, i32), Fault> {
-        let mut out = 0;
-        call!(self, nvmlSystemGetCudaDriverVersion_v2(&mut out))?;
-        Ok((out / 1000, out % 1000 / 10))
+        let version = self.nvml.sys_cuda_driver_version()?;
+        Ok((
+            cuda_driver_version_major(version),
+            cuda_driver_version_minor(version),
+        ))
     }
 
     /// How many devices the library lists.
     pub(in super::super) fn count(&self) -> Result<u32, Fault> {
-        let mut out = 0;
-        call!(self, nvmlDeviceGetCount_v2(&mut out))?;
-        Ok(out)
+        Ok(self.nvml.device_count()?)
     }
 
     /// The device at a position of the list.
     pub(in super::super) fn device(&self, index: u32) -> Result<Handle, Fault> {
-        let mut out: sys::nvmlDevice_t = std::ptr::null_mut();
-        call!(self, nvmlDeviceGetHandleByIndex_v2(index, &mut out))?;
-        Ok(Handle(out))
+        let device = self.nvml.device_by_index(index)?;
+        // SAFETY: the handle is only used with the library that gave it, which outlives the units that hold it.
+        Ok(Handle(unsafe { device.handle() }))
     }
 
     /// The MIG instance at a position; `NOT_FOUND` where the position is free.

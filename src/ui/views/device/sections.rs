@@ -106,7 +106,9 @@ impl Page<'_> {
         let rated = view
             .rated_power_source
             .as_ref()
-            .map_or(String::new(), ToString::to_string);
+            // The first of the row's sources is the power's; the others are of further columns.
+            .and_then(|source| source.split(';').next())
+            .map_or(String::new(), str::to_owned);
         let readings = &view.readings;
         let range = match (
             readings.get(Metric::LimitMin),
