@@ -59,7 +59,7 @@ impl Held {
             (Ok(number), silent) if age_s <= interval_s * STALE_INTERVALS => Value {
                 reading: Ok(number),
                 // A tick that came a little late makes nothing old; a source that is silent does.
-                age_s: if silent.is_some() || age_s > interval_s * 1.5 {
+                age_s: if age_s > interval_s * if silent.is_some() { 1.0 } else { 1.5 } {
                     age_s
                 } else {
                     0.0

@@ -3,6 +3,7 @@
 //! The fake libraries are examples. `cargo test` without target flags builds them; before
 //! `cargo test --test it`, say `cargo build --examples`.
 
+mod commands;
 mod contract;
 mod fake_nvml;
 mod fake_nvml_process;
