@@ -1,10 +1,10 @@
 //! Known facts in words, for the screen in its language and for documents in English.
 
 use crate::model::{
-    Absent, DeviceView, Known, KnownKind, ProbeHint, ProbeReport, ProbeStatus, StateWord,
+    Absent, Charge, DeviceView, Known, KnownKind, ProbeHint, ProbeReport, ProbeStatus, StateWord,
 };
 use crate::text::Catalogue;
-use crate::units::{Bytes, BytesPerSecond, Ratio, Watts, format_span};
+use crate::units::{Bytes, BytesPerSecond, Money, Ratio, Watts, format_span};
 use std::borrow::Cow;
 
 /// The few signs that sentences need, as the terminal can write them.
@@ -37,11 +37,21 @@ impl Signs {
 #[must_use]
 pub fn known(kind: &KnownKind, t: Catalogue, signs: Signs) -> Cow<'static, str> {
     let degrees = |c: f64| format!("{c:.0}{}", signs.celsius);
+    let so_far =
+        |t: Catalogue, amount: &Money, price: &Money| t.findings_billed_so_far(amount, price);
+    let watched =
+        |t: Catalogue, amount: &Money, price: &Money| t.findings_billed_watched(amount, price);
     match kind {
-        KnownKind::Lost { seconds } => t.findings_lost(format_span(*seconds)),
+        KnownKind::Lost { seconds, charge } => match charge {
+            Some(charge) => t.findings_lost_billed(format_span(*seconds), &charge.per_hour),
+            None => t.findings_lost(format_span(*seconds)),
+        },
         KnownKind::Silent { seconds } => t.findings_silent(format_span(*seconds)),
         KnownKind::RecoveryAction { action } => t.findings_recovery(recovery(*action, t)),
-        KnownKind::Xid { code } => t.findings_xid(code),
+        KnownKind::Xid { code } => match xid(*code, t) {
+            Some(advice) => t.findings_xid_advice(code, advice),
+            None => t.findings_xid(code),
+        },
         KnownKind::Uncorrected { count } => t.findings_uncorrected(count),
         KnownKind::Remap { failed: true } => t.findings_remap_failed(),
         KnownKind::Remap { failed: false } => t.findings_remap_pending(),
@@ -51,11 +61,31 @@ pub fn known(kind: &KnownKind, t: Catalogue, signs: Signs) -> Cow<'static, str> 
         } => t.findings_slowed_by_heat_left(degrees(*left)),
         KnownKind::SlowedByHeat { headroom_c: None } => t.findings_slowed_by_heat(),
         KnownKind::Hot { headroom_c } => t.findings_hot(degrees(*headroom_c)),
+        KnownKind::MemoryHot {
+            temperature_c,
+            max_c,
+        } => t.findings_memory_hot(degrees(*temperature_c), degrees(*max_c)),
+        KnownKind::HeldBelowLimit { power_w, limit_w } => {
+            t.findings_held_below_limit(Watts(*power_w), Watts(*limit_w))
+        }
+        KnownKind::Narrow {
+            width,
+            width_max,
+            usable: Some(rate),
+            usual: true,
+            ..
+        } => t.findings_narrow_usual(
+            width,
+            width_max,
+            BytesPerSecond(*rate),
+            Ratio(f64::from(*width) / f64::from(*width_max)),
+        ),
         KnownKind::Narrow {
             width,
             width_max,
             bridge,
             usable,
+            ..
         } => match (bridge, usable) {
             (Some(bridge), Some(rate)) => {
                 t.findings_narrow_bridge(width, width_max, bridge, BytesPerSecond(*rate))
@@ -98,9 +128,18 @@ pub fn known(kind: &KnownKind, t: Catalogue, signs: Signs) -> Cow<'static, str> 
         KnownKind::Idle {
             seconds,
             held_bytes: Some(bytes),
-        } if *bytes > 0.0 => t.findings_held(format_span(*seconds), Bytes(*bytes)),
-        KnownKind::Idle { seconds, .. } => t.findings_idle(format_span(*seconds)),
-        KnownKind::StartUp { seconds } => t.findings_startup(format_span(*seconds)),
+            charge,
+        } if *bytes > 0.0 => t.findings_held(
+            format_span(*seconds),
+            billed(charge.as_ref(), so_far, t),
+            Bytes(*bytes),
+        ),
+        KnownKind::Idle {
+            seconds, charge, ..
+        } => t.findings_idle(format_span(*seconds), billed(charge.as_ref(), so_far, t)),
+        KnownKind::StartUp { seconds, charge } => {
+            t.findings_startup(format_span(*seconds), billed(charge.as_ref(), watched, t))
+        }
         KnownKind::LinksDown { up, links } => t.findings_links_down(up, links),
         KnownKind::Fine {
             power_ratio,
@@ -119,6 +158,39 @@ pub fn known(kind: &KnownKind, t: Catalogue, signs: Signs) -> Cow<'static, str> 
         }
         KnownKind::Nothing => t.findings_nothing(),
     }
+}
+
+/// What idle time costs: the amount once it is more than nothing, the price where one is known.
+fn billed(
+    charge: Option<&Charge>,
+    amount: fn(Catalogue, &Money, &Money) -> Cow<'static, str>,
+    t: Catalogue,
+) -> Cow<'static, str> {
+    let Some(charge) = charge else {
+        return t.findings_billed();
+    };
+    let shown = charge.amount.to_decimal_string();
+    if shown.bytes().any(|digit| (b'1'..=b'9').contains(&digit)) {
+        amount(t, &charge.amount, &charge.per_hour)
+    } else {
+        t.findings_billed_at(&charge.per_hour)
+    }
+}
+
+/// What is done first about an XID (NVIDIA's catalogue); `None` for numbers that are not in the table.
+fn xid(code: u32, t: Catalogue) -> Option<Cow<'static, str>> {
+    Some(match code {
+        13 | 31 | 32 | 69 | 94 => t.findings_xid_application(),
+        43 | 45 => t.findings_xid_other(),
+        46 | 62 | 64 | 95 | 109 | 119 | 120 | 136 | 140 | 143 | 158 => t.findings_xid_reset(),
+        48 => t.findings_xid_ecc(),
+        54 | 167 => t.findings_xid_host(),
+        63 | 92 | 121 => t.findings_xid_watch(),
+        74 | 144..=150 | 155 => t.findings_xid_link(),
+        79 => t.findings_xid_restart(),
+        154 => t.findings_xid_recovery(),
+        _ => return None,
+    })
 }
 
 /// What the driver asks for (NVML's recovery action), in words.
@@ -144,7 +216,7 @@ pub fn next(view: &DeviceView, t: Catalogue) -> Option<(Cow<'static, str>, bool)
     let narrow = view
         .known
         .iter()
-        .find(|k| matches!(k.kind, KnownKind::Narrow { .. }));
+        .find(|k| matches!(k.kind, KnownKind::Narrow { usual: false, .. }));
     let kind = match (kind, narrow) {
         (KnownKind::BusyAtLowPower { .. }, Some(narrow)) => &narrow.kind,
         _ => kind,
@@ -157,20 +229,20 @@ pub fn next(view: &DeviceView, t: Catalogue) -> Option<(Cow<'static, str>, bool)
         | KnownKind::Uncorrected { .. }
         | KnownKind::Remap { .. } => Some((t.findings_next_health(index), true)),
         KnownKind::Braked => Some((t.findings_next_clocks(index), true)),
-        KnownKind::SlowedByHeat { .. } | KnownKind::Hot { .. } => {
+        KnownKind::SlowedByHeat { .. } | KnownKind::Hot { .. } | KnownKind::MemoryHot { .. } => {
             Some((t.findings_next_clocks(index), false))
         }
-        KnownKind::Narrow { bridge, .. } => {
+        KnownKind::Narrow { bridge, usual, .. } => {
             let own = view.device.pci_address.ok().map(|a| a.to_string());
             let address = bridge.clone().or(own)?;
-            Some((t.findings_next_link(address), true))
+            Some((t.findings_next_link(address), !usual))
         }
         KnownKind::Slow { .. } | KnownKind::LinkFull { .. } => {
             Some((t.findings_next_link(view.device.pci_address.ok()?), false))
         }
-        KnownKind::LimitBelowPlate { .. } | KnownKind::DefaultBelowRated { .. } => {
-            Some((t.findings_next_power(index), true))
-        }
+        KnownKind::LimitBelowPlate { .. }
+        | KnownKind::DefaultBelowRated { .. }
+        | KnownKind::HeldBelowLimit { .. } => Some((t.findings_next_power(index), true)),
         KnownKind::BusyAtLowPower { .. } | KnownKind::Idle { .. } => {
             let processes = view.processes.as_ref().ok()?;
             let ours = processes
@@ -244,5 +316,72 @@ pub fn probe_next(report: &ProbeReport, t: Catalogue) -> Option<Cow<'static, str
         ProbeHint::Permission => Some(t.probe_next_group("video")),
         ProbeHint::RecreateContainer => Some(t.probe_next_recreate()),
         ProbeHint::Unknown => Some(t.probe_next_library_flag("--nvml-library")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::Lang;
+    use rust_decimal::Decimal;
+
+    fn money(cents: i64) -> Money {
+        Money {
+            amount: Decimal::new(cents, 2),
+            currency: crate::units::Currency::default(),
+        }
+    }
+
+    #[test]
+    fn idle_time_says_its_money_once_there_is_some() {
+        let t = Catalogue::new(Lang::En);
+        let idle = |charge| KnownKind::Idle {
+            seconds: 600.0,
+            held_bytes: None,
+            charge,
+        };
+        let charge = |cents| {
+            Some(Charge {
+                per_hour: money(299),
+                amount: money(cents),
+            })
+        };
+        for (charge, sentence) in [
+            (None, "No work for 10m 00s, and billed."),
+            (charge(0), "No work for 10m 00s, billed at $2.99 an hour."),
+            (
+                charge(50),
+                "No work for 10m 00s, $0.50 so far at $2.99 an hour.",
+            ),
+        ] {
+            assert_eq!(known(&idle(charge), t, Signs::ASCII), sentence);
+        }
+    }
+
+    #[test]
+    fn a_usual_half_link_is_no_case_for_support() {
+        let t = Catalogue::new(Lang::En);
+        let narrow = KnownKind::Narrow {
+            width: 8,
+            width_max: 16,
+            bridge: None,
+            usable: Some(6.15e9),
+            usual: true,
+        };
+        let sentence = known(&narrow, t, Signs::ASCII);
+        assert!(
+            sentence.contains("as hosts usually fit this model"),
+            "{sentence}"
+        );
+        assert!(sentence.contains("50 %"), "{sentence}");
+    }
+
+    #[test]
+    fn an_xid_comes_with_what_is_done_first() {
+        let t = Catalogue::new(Lang::En);
+        let said = |code| known(&KnownKind::Xid { code }, t, Signs::ASCII).into_owned();
+        assert!(said(79).contains("restart the machine"));
+        assert!(said(31).contains("restart the application"));
+        assert!(said(4711).ends_with("minutes."));
     }
 }

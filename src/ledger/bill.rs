@@ -1,8 +1,8 @@
 //! From seconds to money: rounding by the quantum, parts that add up, projections.
 
 use super::{Ledger, moved};
-use crate::model::{Config, Cost, OfWhich, Phase, PhaseSeconds, PriceScope, PriceSource};
-use crate::units::split_by_largest_remainder;
+use crate::model::{Charge, Config, Cost, OfWhich, Phase, PhaseSeconds, PriceScope, PriceSource};
+use crate::units::{Money, split_by_largest_remainder};
 use jiff::Timestamp;
 use rust_decimal::{Decimal, RoundingStrategy};
 
@@ -32,6 +32,21 @@ fn amount_of(per_hour: Decimal, seconds: f64) -> Option<Decimal> {
         .ok()?
         .checked_mul(per_hour)?
         .checked_div(HOUR_S)
+}
+
+/// What seconds of one board cost, before any rounding of the bill.
+pub(super) fn charge(ledger: &Ledger, seconds: f64) -> Option<Charge> {
+    let boards = ledger.state.boards_billed;
+    let price = instance_price(&ledger.config, boards)?;
+    let per_hour = price.checked_div(Decimal::from(boards))?;
+    let money = |amount| Money {
+        amount,
+        currency: ledger.config.currency.clone(),
+    };
+    Some(Charge {
+        per_hour: money(per_hour),
+        amount: money(amount_of(per_hour, seconds)?),
+    })
 }
 
 pub(super) fn cost(ledger: &Ledger, now: Timestamp) -> Option<Cost> {

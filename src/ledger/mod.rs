@@ -19,7 +19,8 @@ mod tests;
 pub use account::{Account, BoardStep, DeviceStep};
 
 use crate::model::{
-    BillingStart, BillingStartSource, BoardId, Config, Cost, DeviceId, Phase, PhaseSeconds, Startup,
+    BillingStart, BillingStartSource, BoardId, Charge, Config, Cost, DeviceId, Phase, PhaseSeconds,
+    Startup,
 };
 use crate::units::MonoTime;
 use jiff::{SignedDuration, Timestamp};
@@ -275,6 +276,12 @@ impl Ledger {
         let none = Account::default();
         let account = self.state.boards.get(board).unwrap_or(&none);
         account.phase_seconds(self.span(now))
+    }
+
+    /// What seconds of one board cost: its equal share of the instance's price. `None` without a price.
+    #[must_use]
+    pub fn charge(&self, seconds: f64) -> Option<Charge> {
+        bill::charge(self, seconds)
     }
 
     /// The integral of a device's utilization over the seconds that were looked at: seconds at 100 %.

@@ -1,7 +1,7 @@
 //! Seconds and money of the rental.
 
 use super::config::{Granularity, PriceScope, PriceSource};
-use crate::units::Currency;
+use crate::units::{Currency, Money};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
@@ -120,6 +120,15 @@ impl BillingStartSource {
     }
 }
 
+/// What a device's time costs: its board's equal share of the price.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Charge {
+    /// Per hour.
+    pub per_hour: Money,
+    /// For the seconds that it stands beside.
+    pub amount: Money,
+}
+
 /// Begin of billing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BillingStart {
@@ -178,4 +187,6 @@ pub struct Energy {
     pub kwh: f64,
     /// `gpu`, `board` or `module`: the widest scope that a counter covers.
     pub scope: &'static str,
+    /// A device without a counter is in it, by its draw over time: sensors see a quarter of the time only.
+    pub estimated: bool,
 }

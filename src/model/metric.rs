@@ -232,4 +232,12 @@ metrics! {
     Fan "fan_ratio" Ratio false,
     /// Share of a card that this guest was given (cGPU, vGPU).
     Share "share_ratio" Ratio false,
+    /// Relative maximum operating temperature of the memory: the margin at which software slows for it.
+    MarginMemoryMax "margin_memory_max_c" Celsius false,
+    /// Relative maximum operating temperature of the core.
+    MarginGpuMax "margin_gpu_max_c" Celsius false,
+    /// Application clock set for the memory.
+    ApplicationMemoryClock "application_memory_clock_mhz" Megahertz false,
+    /// ECC is on (1) or off (0).
+    EccEnabled "ecc_enabled" Count false,
 }

@@ -15,7 +15,9 @@ mod tick;
 mod view;
 
 pub use config::{Config, ConfigFile, Granularity, Price, PriceScope, PriceSource};
-pub use cost::{BillingStart, BillingStartSource, Cost, Energy, OfWhich, Phase, PhaseSeconds};
+pub use cost::{
+    BillingStart, BillingStartSource, Charge, Cost, Energy, OfWhich, Phase, PhaseSeconds,
+};
 pub use device::{BoardId, Device, DeviceId, DeviceKind, Hop, PciAddress, Vendor};
 pub use event::{Event, EventKind, Level};
 pub use feed::{Control, Feed, FeedHandle, Sink};

@@ -16,6 +16,8 @@ pub struct PlateEntry {
     pub pcie_generation: Option<u8>,
     /// Link width as sold.
     pub pcie_width: Option<u8>,
+    /// A width below the full one that whole families of hosts run this model at: half the bandwidth, not a fault.
+    pub usual_width: Option<u8>,
     /// NVLink (or its like) bytes per second, both directions together.
     pub nvlink_total_bytes_per_s: Option<f64>,
     /// Absolute slowdown threshold in degrees Celsius.
@@ -88,6 +90,7 @@ impl Plates {
             column("confidence")?,
             column("source")?,
         );
+        let usual = headers.iter().position(|h| h == "usual_width");
         let mut by_name = HashMap::new();
         for row in reader.records() {
             let row =
@@ -107,6 +110,10 @@ impl Plates {
                 power_w: number(power)?,
                 pcie_generation: number(generation)?.map(|n| n as u8),
                 pcie_width: number(width)?.map(|n| n as u8),
+                usual_width: match usual {
+                    Some(at) => number(at)?.map(|n| n as u8),
+                    None => None,
+                },
                 nvlink_total_bytes_per_s: number(nvlink)?.map(|gb| gb * 1e9),
                 slowdown_c: number(slowdown)?,
                 max_operating_c: number(operating)?,
@@ -170,6 +177,9 @@ mod tests {
             Some(250.0)
         );
         assert_eq!(plates.find("NVIDIA GB10").unwrap().power_w, None);
+        for (name, width) in [("Tesla T4", Some(8)), ("NVIDIA H200", None)] {
+            assert_eq!(plates.find(name).unwrap().usual_width, width, "{name}");
+        }
         assert!(plates.find("GRID A100X-40C").is_none());
     }
 
@@ -177,7 +187,7 @@ mod tests {
     fn a_bad_row_is_named() {
         let head = EMBEDDED.lines().find(|l| !l.starts_with('#')).unwrap();
         let error =
-            Plates::parse(&format!("{head}\nX,pcie,many,,,,,,,,low,nowhere,\n")).unwrap_err();
+            Plates::parse(&format!("{head}\nX,pcie,many,,,,,,,,low,nowhere,,\n")).unwrap_err();
         assert_eq!(error.line, 2);
         assert!(error.to_string().contains("many"), "{error}");
     }

@@ -1,6 +1,6 @@
 //! The session's view that sinks read.
 
-use super::cost::{Cost, Energy, Phase, PhaseSeconds};
+use super::cost::{Charge, Cost, Energy, Phase, PhaseSeconds};
 use super::device::{BoardId, Device, DeviceId, Hop};
 use super::event::{Event, Level};
 use super::host::{Host, HostSample};
@@ -195,6 +195,8 @@ pub enum KnownKind {
     Lost {
         /// Seconds.
         seconds: f64,
+        /// What it costs all the same, where a price is known.
+        charge: Option<Charge>,
     },
     /// A call is past its deadline since.
     Silent {
@@ -233,6 +235,20 @@ pub enum KnownKind {
         /// Headroom in °C.
         headroom_c: f64,
     },
+    /// The memory is near its maximum operating temperature.
+    MemoryHot {
+        /// Temperature of the memory in °C.
+        temperature_c: f64,
+        /// The device's own maximum.
+        max_c: f64,
+    },
+    /// The driver holds the clocks for power while the draw is well below the limit: a cap elsewhere (chassis, board).
+    HeldBelowLimit {
+        /// Draw.
+        power_w: f64,
+        /// Enforced limit.
+        limit_w: f64,
+    },
     /// Fewer lanes than device and slot could have.
     Narrow {
         /// Lanes now.
@@ -243,6 +259,8 @@ pub enum KnownKind {
         bridge: Option<String>,
         /// What the link carries, bytes per second one way.
         usable: Option<f64>,
+        /// Whole families of hosts run this model so.
+        usual: bool,
     },
     /// A lower generation than possible, under load.
     Slow {
@@ -298,11 +316,15 @@ pub enum KnownKind {
         seconds: f64,
         /// A process keeps this many bytes.
         held_bytes: Option<f64>,
+        /// What these seconds cost, where a price is known.
+        charge: Option<Charge>,
     },
-    /// No process since billing began.
+    /// No process on it so far.
     StartUp {
-        /// Seconds.
+        /// Seconds since billing began.
         seconds: f64,
+        /// What those of them cost that were looked at, where a price is known.
+        charge: Option<Charge>,
     },
     /// NVLinks that are down.
     LinksDown {

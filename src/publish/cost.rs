@@ -124,5 +124,5 @@ fn amounts_json(parts: &[Decimal], cost: &Cost) -> Json {
 
 /// Energy since the first sample.
 pub(super) fn energy_json(energy: &Energy) -> Json {
-    json!({"kwh": rounded(energy.kwh, 6), "scope": energy.scope})
+    json!({"kwh": rounded(energy.kwh, 6), "scope": energy.scope, "estimated": energy.estimated})
 }

@@ -269,6 +269,7 @@ pub(crate) fn snapshot() -> Snapshot {
         energy: Some(Energy {
             kwh: 1.25,
             scope: "gpu",
+            estimated: false,
         }),
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct Derived {
     pub(crate) headroom_source: Option<&'static str>,
     pub(crate) work_ratio_source: Option<&'static str>,
     pub(crate) pcie_method: Option<&'static str>,
+    /// Power's place between resident-idle power and the limit, beside whatever GPM says.
+    pub(crate) power_span: Option<f64>,
 }
 
 struct Source<'a> {
@@ -184,18 +186,24 @@ fn activity(source: &Source<'_>, derived: &mut Derived) {
     ] {
         derived.figures.set(figure, source.get(metric));
     }
-    let (work, from) = work(source, &derived.figures, derived.power_scope);
+    let (span, from) = power_span(source, &derived.figures, derived.power_scope);
+    let sm = derived.figures.get(Figure::SmActive);
+    let (work, from) = match sm.reading {
+        Ok(_) => (sm, "gpm"),
+        Err(_) => (span, from),
+    };
+    derived.power_span = span.ok();
     derived.figures.set(Figure::Work, work);
     derived.work_ratio_source = work.reading.is_ok().then_some(from);
 }
 
-/// Work: SM activity where the driver measures it, else power's place in the span from resident-idle power to
-/// the enforced limit (facts: utilization says only that a kernel was resident).
-fn work(source: &Source<'_>, figures: &Figures, scope: &'static str) -> (Value, &'static str) {
-    let sm = figures.get(Figure::SmActive);
-    if sm.reading.is_ok() {
-        return (sm, "gpm");
-    }
+/// Power's place in the span from resident-idle power to the enforced limit: work, where the driver does not measure
+/// the SMs' activity (utilization says only that a kernel was resident).
+fn power_span(
+    source: &Source<'_>,
+    figures: &Figures,
+    scope: &'static str,
+) -> (Value, &'static str) {
     let power = figures.get(Figure::Power);
     let limit = figures
         .get(Figure::PowerLimit)

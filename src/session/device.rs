@@ -83,6 +83,8 @@ pub(crate) struct DeviceState {
     pub(crate) idle_since: Option<MonoTime>,
     /// Fully busy at little power since.
     pub(crate) doubtful_since: Option<MonoTime>,
+    /// Fully busy with clocks held for power well below the limit since.
+    pub(crate) held_since: Option<MonoTime>,
     pub(crate) xid: Option<(u32, Timestamp)>,
     /// Throttle bits of the newest poll, of the one before, and those announced as begun.
     pub(crate) bits_now: u64,
@@ -129,6 +131,7 @@ impl DeviceState {
             },
             idle_since: None,
             doubtful_since: None,
+            held_since: None,
             xid: None,
             bits_now: 0,
             bits_before: 0,
@@ -209,7 +212,7 @@ impl DeviceState {
 
     /// Nobody looked for more than two intervals: nothing went on meanwhile as far as is known.
     pub(crate) fn after_gap(&mut self, at: Timestamp) {
-        (self.idle_since, self.doubtful_since) = (None, None);
+        (self.idle_since, self.doubtful_since, self.held_since) = (None, None, None);
         (self.bits_before, self.bits_now) = (self.bits_begun, self.bits_begun);
         (self.slow_polls, self.steady) = (0, (0, 0));
         if self.state.state != VerdictState::Lost {

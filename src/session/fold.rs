@@ -2,11 +2,14 @@
 
 use super::derive::{self, Moment};
 use super::device::DeviceState;
-use super::known::{is_doubtful, link_in_use, xid_replaces};
+use super::known::{
+    best_generation, is_doubtful, is_held_below_limit, link_in_use, link_plate, xid_replaces,
+};
 use super::{EVENTS_KEPT, Instant, Series, Session, bounded, happen};
 use crate::ledger::{BoardStep, DeviceStep, Step};
 use crate::model::{
-    Absent, Change, DeviceId, Event, EventKind, Figure, Phase, PsiScope, Tick, VerdictState,
+    Absent, Change, DeviceId, Event, EventKind, Figure, Phase, PlateEntry, PsiScope, Tick,
+    VerdictState,
 };
 use crate::units::MonoTime;
 use std::sync::Arc;
@@ -263,11 +266,13 @@ impl Session {
             state.phase = self.ledger.phase(&state.device.id);
             shown(state, tick, moment);
             state.doubtful_since =
-                is_doubtful(&derived.figures).then(|| state.doubtful_since.unwrap_or(moment.now));
+                is_doubtful(&derived).then(|| state.doubtful_since.unwrap_or(moment.now));
+            state.held_since = is_held_below_limit(state, &derived.figures, moment)
+                .then(|| state.held_since.unwrap_or(moment.now));
             if state.polled {
-                polls(state, &derived);
+                polls(state, &derived, entry, moment);
                 happen::throttling(state, tick.at, events);
-                happen::link(state, &derived.figures, tick.at, events);
+                happen::link(state, &derived.figures, moment, tick.at, events);
             }
             match self.series.get_mut(&state.device.id) {
                 Some(series) => series.push(moment.now, point),
@@ -304,9 +309,15 @@ fn shown(state: &mut DeviceState, tick: &Tick, moment: Moment) {
 }
 
 /// Counts polls in which the link was in use, and those of them below its best generation.
-fn polls(state: &mut DeviceState, derived: &derive::Derived) {
+fn polls(
+    state: &mut DeviceState,
+    derived: &derive::Derived,
+    entry: Option<&PlateEntry>,
+    moment: Moment,
+) {
     let get = |figure| derived.figures.get(figure).ok();
-    let generation = get(Figure::PcieGeneration).filter(|_| link_in_use(&derived.figures));
+    let generation =
+        get(Figure::PcieGeneration).filter(|_| link_in_use(state, &derived.figures, moment));
     state.steady = match generation {
         Some(now) if now as u8 == state.steady.0 => {
             (state.steady.0, state.steady.1.saturating_add(1))
@@ -315,8 +326,8 @@ fn polls(state: &mut DeviceState, derived: &derive::Derived) {
         None => (0, 0),
     };
     let slow = generation
-        .zip(get(Figure::PcieGenerationMax))
-        .is_some_and(|(now, max)| now < max);
+        .zip(best_generation(&derived.figures, link_plate(state, entry)))
+        .is_some_and(|(now, max)| now < f64::from(max));
     state.slow_polls = if slow {
         state.slow_polls.saturating_add(1)
     } else {

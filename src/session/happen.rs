@@ -1,7 +1,8 @@
 //! Events that follow from what changed between two ticks.
 
+use super::derive::Moment;
 use super::device::DeviceState;
-use super::known::SLOW_POLLS;
+use super::known::slow_polls;
 use super::throttle::{ALARMING, words};
 use crate::model::{Event, EventKind, Figure, Figures};
 use crate::units::LinkSpeed;
@@ -61,6 +62,7 @@ pub(crate) fn throttling(state: &mut DeviceState, at: Timestamp, events: &mut Ve
 pub(crate) fn link(
     state: &mut DeviceState,
     figures: &Figures,
+    moment: Moment,
     at: Timestamp,
     events: &mut Vec<Event>,
 ) {
@@ -70,7 +72,7 @@ pub(crate) fn link(
     if figures.get(Figure::PcieWidth).reading.is_err() {
         return;
     }
-    let settled = state.steady.1 >= SLOW_POLLS;
+    let settled = state.steady.1 >= slow_polls(moment);
     let Some((last_generation, last_width)) = state.link else {
         state.link = Some((if settled { generation } else { 0 }, width));
         return;

@@ -4,9 +4,9 @@ use super::derive::{Derived, Moment};
 use super::device::{DeviceState, REASON_COUNTERS};
 use super::{Session, known, throttle};
 use crate::model::{
-    Absent, BoardView, Confidence, DeviceKind, DeviceView, Energy, Evidence, EvidenceKind, Figure,
-    HostSample, Metric, PathView, ProcessView, Reading, Snapshot, StateWord, Value, Verdict,
-    VerdictState,
+    Absent, BoardView, Charge, Confidence, DeviceKind, DeviceView, Energy, Evidence, EvidenceKind,
+    Figure, HostSample, Metric, PathView, ProcessView, Reading, Snapshot, StateWord, Value,
+    Verdict, VerdictState,
 };
 use crate::units::MonoTime;
 
@@ -53,14 +53,15 @@ impl Session {
     ) -> DeviceView {
         let moment = self.moment();
         let phase_seconds = self.ledger.device_seconds(&state.device.id, at);
-        let known = known::known(
+        let known = known::known(&known::Facts {
             state,
-            &derived.figures,
-            state.phase,
+            figures: &derived.figures,
             at,
             moment,
-            phase_seconds.total(),
-        );
+            phase_seconds: &phase_seconds,
+            plate: known::link_plate(state, self.entry(state)),
+            charge: &|seconds| self.charge(state, seconds),
+        });
         let held = state.memory_held().is_some_and(|bytes| bytes > 0.0);
         let reasons = state.held.value(
             Metric::Reasons,
@@ -129,6 +130,17 @@ impl Session {
         }
     }
 
+    /// What seconds of a device cost: where it is alone on its board, since the board is what is rented.
+    fn charge(&self, state: &DeviceState, seconds: f64) -> Option<Charge> {
+        let alone = state.device.kind == DeviceKind::Device
+            && !self.start.devices.iter().any(|other| {
+                other.device.kind == DeviceKind::Device
+                    && other.device.board == state.device.board
+                    && other.device.id != state.device.id
+            });
+        self.ledger.charge(seconds).filter(|_| alone)
+    }
+
     fn process_views(&self, state: &DeviceState, moment: Moment) -> Reading<Vec<ProcessView>> {
         let list = state.processes_now(moment)?;
         Ok(list
@@ -149,13 +161,14 @@ impl Session {
                 .filter(|d| d.device.kind == DeviceKind::Device)
         };
         let mut joules = 0.0;
-        let mut any = false;
+        let (mut any, mut estimated) = (false, false);
         for state in whole() {
             let sum = state
                 .energy
                 .sum()
                 .or((state.energy_by_power_j > 0.0).then_some(state.energy_by_power_j));
             any |= sum.is_some();
+            estimated |= state.energy.sum().is_none() && sum.is_some();
             joules += sum.unwrap_or(0.0);
         }
         // A superchip's counter covers its whole module.
@@ -163,6 +176,7 @@ impl Session {
         any.then_some(Energy {
             kwh: joules / 3.6e6,
             scope: if module { "module" } else { "gpu" },
+            estimated,
         })
     }
 }

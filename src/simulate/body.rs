@@ -91,6 +91,7 @@ impl Body {
             out.set(metric, Ok(0.0));
         }
         out.set(Metric::Persistence, Ok(1.0));
+        out.set(Metric::EccEnabled, Ok(1.0));
         if part.nvlinks > 0.0 {
             self.nvlink(activity, seconds, &mut out);
         }
@@ -228,6 +229,7 @@ impl Body {
                 out.set(Metric::Margin, Ok((sum - core).floor()));
                 out.set(Metric::MarginShutdown, Ok(-8.0));
                 out.set(Metric::MarginSlowdown, Ok(-2.0));
+                out.set(Metric::MarginGpuMax, Ok(0.0));
             }
         }
     }

@@ -115,6 +115,16 @@ pub(super) fn write_line(buf: &mut Buffer, area: Rect, pieces: &[(&str, Style)])
         if x >= area.right() {
             break;
         }
+        // Printable ASCII: a byte is a cell, and nothing has to be cleaned or segmented.
+        if text.bytes().all(|b| (b' '..=b'~').contains(&b)) {
+            for glyph in text.chars().take(usize::from(area.right() - x)) {
+                if let Some(cell) = buf.cell_mut((x, area.y)) {
+                    cell.set_char(glyph).set_style(*style);
+                }
+                x += 1;
+            }
+            continue;
+        }
         let (next, _) = buf.set_stringn(
             x,
             area.y,

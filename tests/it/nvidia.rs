@@ -88,6 +88,7 @@ fn a_hopper_says_everything_in_base_units() {
             (Metric::LimitMin, Ok(200.0)),
             (Metric::MarginShutdown, Ok(-8.0)),
             (Metric::MarginSlowdown, Ok(-2.0)),
+            (Metric::EccEnabled, Ok(1.0)),
             (Metric::ThresholdShutdown, Err(Absent::NotSupported)),
             (Metric::ApplicationClock, Err(Absent::NotSupported)),
             (Metric::MemoryTotal, Ok(85_520_809_984.0)),
@@ -453,4 +454,28 @@ fn a_t4_tells_retired_pages_and_no_remapped_rows() {
             (Metric::NvlinkLinks, Err(Absent::NotSupported)),
         ],
     );
+}
+
+#[test]
+fn a_link_that_is_not_supported_is_one_fewer() {
+    for told in ["18", "'not_supported'"] {
+        let fake = FakeNvml::over(
+            "steady-h100-8",
+            &format!(
+                "{CALLS}[[device]]\nnvlink_count = 12\nnvlink_down = [3]\n[device.fields]\n\
+                 nvlink_count = {told}\n'nvlink_state.*' = 'not_supported'\n"
+            ),
+        );
+        let (nvidia, opened, readings) = first(&fake);
+        expect(
+            &readings,
+            &[
+                (Metric::NvlinkLinks, Ok(12.0)),
+                (Metric::NvlinkUp, Ok(11.0)),
+            ],
+        );
+        // One link's refusal does not silence the others the next time.
+        let readings = all(&nvidia, &opened.devices[0].id);
+        assert_eq!(readings.get(Metric::NvlinkUp), Ok(11.0), "{told}");
+    }
 }

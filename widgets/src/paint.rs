@@ -4,7 +4,17 @@ use ratatui_core::{buffer::Buffer, layout::Rect, style::Style, text::Span};
 
 /// Display width of `text` in cells, saturated.
 pub(crate) fn text_width(text: &str) -> u16 {
-    u16::try_from(Span::raw(text).width()).unwrap_or(u16::MAX)
+    let width = if is_plain(text) {
+        text.len()
+    } else {
+        Span::raw(text).width()
+    };
+    u16::try_from(width).unwrap_or(u16::MAX)
+}
+
+/// Printable ASCII: a byte is a cell, and nothing has to be segmented.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|b| (b' '..=b'~').contains(&b))
 }
 
 /// A buffer seen through an area that lies inside it: coordinates count from the area's corner,
@@ -53,6 +63,12 @@ impl<'b> Canvas<'b> {
             return;
         }
         let width = width.min(self.area.width - x);
+        if is_plain(text) {
+            for (at, glyph) in (x..x + width).zip(text.chars()) {
+                self.put(at, y, glyph, style);
+            }
+            return;
+        }
         let (x, y) = (self.area.x + x, self.area.y + y);
         self.buf.set_stringn(x, y, text, usize::from(width), style);
     }

@@ -131,6 +131,7 @@ getters! {
     MemoryClockMax: u32 = nvmlDeviceGetMaxClockInfo(MEMORY);
     /// Application clocks are set for the graphics domain, which the SMs follow.
     ApplicationClock: u32 = nvmlDeviceGetApplicationsClock(0);
+    ApplicationMemoryClock: u32 = nvmlDeviceGetApplicationsClock(MEMORY);
     PerformanceState: u32 = nvmlDeviceGetPerformanceState();
     Reasons: u64 = nvmlDeviceGetCurrentClocksEventReasons else nvmlDeviceGetCurrentClocksThrottleReasons();
     ReasonsSupported: u64 = nvmlDeviceGetSupportedClocksEventReasons else nvmlDeviceGetSupportedClocksThrottleReasons();
@@ -293,6 +294,16 @@ impl Library {
         call!(
             self,
             nvmlDeviceGetMigMode(device, &mut current, &mut pending)
+        )?;
+        Ok(current == 1)
+    }
+
+    /// Whether ECC is on now.
+    pub(super) fn ecc_mode(&self, Handle(device): Handle) -> Result<bool, Fault> {
+        let (mut current, mut pending) = (0, 0);
+        call!(
+            self,
+            nvmlDeviceGetEccMode(device, &mut current, &mut pending)
         )?;
         Ok(current == 1)
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 const ALL_LINKS: u32 = u32::MAX;
 /// The scope of a power field that means the whole module.
 const MODULE: u32 = 1;
-/// For so long after the first open a device without persistence may show 100 % for its own start.
+/// For so long after it was opened a device may show 100 % for its own start; without persistence at any time.
 const SETTLING: Duration = Duration::from_secs(5);
 /// Device memory below which nothing is loaded.
 const NEARLY_NO_MEMORY: f64 = 64.0 * 1024.0 * 1024.0;
@@ -162,19 +162,26 @@ fn sample_utilization(round: &Round<'_>, readings: &mut Readings) {
     );
 }
 
-/// Just opened, nothing loaded and nobody there: what is busy is the device's own start.
+/// Just opened or without persistence, nothing loaded and nobody there: what is busy is the device's own start, such
+/// as the scrubbing of its memory. Unified memory tells nothing: what is in use there is what the list says.
 fn is_settling(round: &Round<'_>, readings: &Readings) -> bool {
-    let empty = || {
-        let rows = round.call(Call::Compute, |library, device| {
-            library.processes(device, ProcessList::Compute)
-        });
-        rows.is_ok_and(|rows| rows.is_empty())
+    let empty = |call, list| {
+        let rows = round.call(call, |library, device| library.processes(device, list));
+        rows.map_or_else(|why| why == Absent::NotSupported, |rows| rows.is_empty())
     };
-    round.unit.opened.elapsed() < SETTLING
+    let unloaded = !round.unit.device.unified_memory
         && readings
             .get(Metric::MemoryUsed)
-            .is_ok_and(|used| used < NEARLY_NO_MEMORY)
-        && empty()
+            .is_ok_and(|used| used < NEARLY_NO_MEMORY);
+    unloaded
+        && may_start(round.unit.opened.elapsed(), round.get(Getter::Persistence))
+        && empty(Call::Compute, ProcessList::Compute)
+        && empty(Call::Graphics, ProcessList::Graphics)
+}
+
+/// When a device may be busy with its own start: just after it was opened, and at any time without persistence.
+fn may_start(since_opened: Duration, persistence: Reading<u64>) -> bool {
+    since_opened < SETTLING || persistence == Ok(0)
 }
 
 /// One batch of fields with the link's state before and after it.
@@ -330,5 +337,19 @@ pub(super) fn sample_blocking_pcie(round: &Round<'_>, readings: &mut Readings) {
                 .and_then(|kilobytes| plausible::pcie_rate(kilobytes as f64 * KILOBYTE)),
         };
         readings.set(metric, rate);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_persistence_a_device_may_start_at_any_time() {
+        let (soon, late) = (Duration::from_secs(4), Duration::from_secs(60));
+        assert!(may_start(soon, Ok(1)));
+        assert!(may_start(late, Ok(0)));
+        assert!(!may_start(late, Ok(1)));
+        assert!(!may_start(late, Err(Absent::NotSupported)));
     }
 }

@@ -23,9 +23,13 @@ pub(super) const METRICS: &[Metric] = &[
     Metric::ThresholdMemoryMax,
     Metric::MarginShutdown,
     Metric::MarginSlowdown,
+    Metric::MarginMemoryMax,
+    Metric::MarginGpuMax,
     Metric::SmClockMax,
     Metric::MemoryClockMax,
     Metric::ApplicationClock,
+    Metric::ApplicationMemoryClock,
+    Metric::EccEnabled,
     Metric::ReasonsSupported,
     Metric::Bar1Used,
     Metric::Bar1Total,
@@ -103,7 +107,7 @@ fn sample_plain(round: &Round<'_>, readings: &mut Readings) {
     let threshold: fn(u64) -> Reading<f64> =
         |t| plausible::celsius_above_zero((t as u32).cast_signed().into());
     type Row = (Metric, Getter, fn(u64) -> Reading<f64>);
-    let table: [Row; 14] = [
+    let table: [Row; 15] = [
         (
             Metric::ThresholdShutdown,
             Getter::ThresholdShutdown,
@@ -133,6 +137,11 @@ fn sample_plain(round: &Round<'_>, readings: &mut Readings) {
         (
             Metric::ApplicationClock,
             Getter::ApplicationClock,
+            plausible::megahertz_max,
+        ),
+        (
+            Metric::ApplicationMemoryClock,
+            Getter::ApplicationMemoryClock,
             plausible::megahertz_max,
         ),
         (
@@ -178,9 +187,11 @@ fn sample_fields(round: &Round<'_>, readings: &mut Readings) {
         signed(number, plausible::celsius)
     }
     type Row = (Metric, u32, fn(FieldNumber) -> Reading<f64>);
-    let table: [Row; 5] = [
+    let table: [Row; 7] = [
         (Metric::MarginShutdown, 193, margin),
         (Metric::MarginSlowdown, 194, margin),
+        (Metric::MarginMemoryMax, 195, margin),
+        (Metric::MarginGpuMax, 196, margin),
         (Metric::PcieCorrectable, 173, count),
         (Metric::PcieNonFatal, 179, count),
         (Metric::PcieFatal, 180, count),
@@ -193,6 +204,8 @@ fn sample_fields(round: &Round<'_>, readings: &mut Readings) {
 
 /// Remapped rows (Ampere and newer) and retired pages (older).
 fn sample_faults(round: &Round<'_>, readings: &mut Readings) {
+    let ecc = round.call(Call::EccMode, |library, device| library.ecc_mode(device));
+    readings.set(Metric::EccEnabled, ecc.map(|on| f64::from(u8::from(on))));
     let rows = [
         (Metric::RemapCorrectable, 142),
         (Metric::RemapUncorrectable, 143),
@@ -228,34 +241,22 @@ fn sample_faults(round: &Round<'_>, readings: &mut Readings) {
 
 /// Links one by one: how many, how many up, how fast together, and their errors.
 fn sample_nvlink(round: &Round<'_>, readings: &mut Readings) {
-    let links = one_field(round, field(91), count);
-    let links = match links {
-        Ok(links) if links > f64::from(LINKS_MAX) => Err(Absent::Implausible(links)),
-        other => other,
+    let (links, up) = match links(round) {
+        Ok((links, up)) => (Ok(links), up),
+        Err(why) => (Err(why), Vec::new()),
     };
-    let number = links.map_or(0, |links| links as u32);
-    round.unit.links.store(number, Ordering::Relaxed);
-    readings.set(Metric::NvlinkLinks, links);
     let why = links.err().unwrap_or(Absent::NotSupported);
+    round.unit.links.store(up.len() as u32, Ordering::Relaxed);
+    readings.set(Metric::NvlinkLinks, links);
     for metric in [Metric::NvlinkUp, Metric::NvlinkSpeed, Metric::NvlinkErrors] {
         readings.set(metric, Err(why));
     }
-    if number == 0 {
+    if up.is_empty() {
         return;
     }
+    let number = up.len() as u32;
     let each =
         |id| -> Vec<FieldQuery> { (0..number).map(|scope| FieldQuery { id, scope }).collect() };
-    let states = round.fields(&each(165));
-    let up: Vec<Reading<bool>> = (0..number)
-        .zip(states)
-        .map(|(link, state)| match state {
-            Ok(state) => Ok(state.unsigned() == Some(1)),
-            // Drivers without the field have the call.
-            Err(_) => round.call(Call::LinkState, |library, device| {
-                library.link_up(device, link)
-            }),
-        })
-        .collect();
     let count_up = match up.iter().find_map(|up| up.err()) {
         Some(why) => Err(why),
         None => Ok(up.iter().filter(|up| **up == Ok(true)).count() as f64),
@@ -271,6 +272,45 @@ fn sample_nvlink(round: &Round<'_>, readings: &mut Readings) {
     let common = || Ok(one_field(round, field(90), count)? * 1e6 * count_up?);
     readings.set(Metric::NvlinkSpeed, either(sum_of(of_up, 1e6), common));
     readings.set(Metric::NvlinkErrors, nvlink_errors(round, &each));
+}
+
+/// How many links there are, and whether each is up. A link that is not supported is one fewer; where the first is
+/// not, there is no NVLink.
+fn links(round: &Round<'_>) -> Reading<(f64, Vec<Reading<bool>>)> {
+    let told = match one_field(round, field(91), count) {
+        Ok(links) if links > f64::from(LINKS_MAX) => return Err(Absent::Implausible(links)),
+        Ok(links) => Some(links as u32),
+        Err(Absent::NotSupported | Absent::NoLibrary) => None,
+        Err(why) => return Err(why),
+    };
+    if told == Some(0) {
+        return Ok((0.0, Vec::new()));
+    }
+    let queries: Vec<FieldQuery> = (0..told.unwrap_or(0))
+        .map(|scope| FieldQuery { id: 165, scope })
+        .collect();
+    let mut states = round.fields(&queries).into_iter();
+    let mut up = Vec::new();
+    for link in 0..told.unwrap_or(LINKS_MAX) {
+        let state = match states.next() {
+            Some(Ok(state)) => Ok(state.unsigned() == Some(1)),
+            // Drivers without the fields have the call. Where the first link is none, it is not asked again.
+            _ if link == 0 => round.call(Call::LinkState, |library, device| {
+                library.link_up(device, link)
+            }),
+            _ => round.part(|library, device| library.link_up(device, link)),
+        };
+        // Without a number the first link that is no link ends the list.
+        let none = matches!(state, Err(Absent::NotSupported | Absent::NoLibrary));
+        if none || (told.is_none() && state.is_err()) {
+            break;
+        }
+        up.push(state);
+    }
+    match up.len() {
+        0 => Err(Absent::NotSupported),
+        links => Ok((links as f64, up)),
+    }
 }
 
 /// All values together times a factor; absent as soon as one is.

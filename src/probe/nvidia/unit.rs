@@ -19,6 +19,7 @@ pub(super) enum Call {
     Memory,
     Bar1,
     MigMode,
+    EccMode,
     RemappedRows,
     ViolationPower,
     ViolationSyncBoost,
@@ -194,6 +195,16 @@ impl<'a> Round<'a> {
             };
             slot.store(why, Ordering::Relaxed);
         }
+        answer.map_err(Fault::absent)
+    }
+
+    /// A call about one part of the device, a link: what one refuses another may answer, so it is always asked.
+    pub(super) fn part<T>(
+        &self,
+        question: impl FnOnce(&Library, Handle) -> Result<T, Fault>,
+    ) -> Reading<T> {
+        let answer = question(&self.unit.library, self.unit.handle);
+        self.tally(&answer);
         answer.map_err(Fault::absent)
     }
 

@@ -30,6 +30,7 @@ pub(super) const fn meaning(xid: u64) -> Option<&'static str> {
         144..=150 | 155 => "NVLink error; check the link and reset the device",
         154 => "the driver's recovery action changed",
         158 => "fatal timeout; reset the device",
+        162..=165 => "power smoothing hardware",
         167 => "PCIe fatal timeout; host hardware",
         _ => return None,
     })

@@ -7,6 +7,7 @@ mod happenings;
 mod property;
 mod silence;
 mod words;
+mod worst;
 
 use super::{Session, Start};
 use crate::model::*;

@@ -42,6 +42,22 @@ fn link(generation: f64, width: f64) -> [(Metric, f64); 4] {
     ]
 }
 
+/// Fully busy, clocks held for power, far below the limit.
+fn held(more: &[(Metric, f64)]) -> Vec<(Metric, f64)> {
+    let list = [
+        (M::Utilization, 0.99),
+        (M::PowerUsage, 200.0),
+        (M::Reasons, 4.0),
+        (M::SmClock, 1100.0),
+        (M::SmClockMax, 1410.0),
+        (M::PerformanceState, 0.0),
+    ];
+    let kept = list
+        .iter()
+        .filter(|(m, _)| !more.iter().any(|(n, _)| n == m));
+    with(&kept.chain(more).copied().collect::<Vec<_>>())
+}
+
 #[test]
 fn every_fact_has_two_sides() {
     type Test = fn(&KnownKind) -> bool;
@@ -115,6 +131,38 @@ fn every_fact_has_two_sides() {
             vec![(M::Margin, 4.0)],
         ),
         (
+            "hot by the software's threshold",
+            |k| matches!(k, KnownKind::Hot { headroom_c } if *headroom_c == 2.0),
+            Level::Warn,
+            StateWord::Hot,
+            vec![
+                (M::CoreTemperature, 83.0),
+                (M::ThresholdSlowdown, 93.0),
+                (M::ThresholdGpuMax, 85.0),
+            ],
+            vec![
+                (M::CoreTemperature, 83.0),
+                (M::ThresholdGpuMax, 85.0),
+                (M::Margin, 10.0),
+            ],
+        ),
+        (
+            "hot memory",
+            |k| matches!(k, KnownKind::MemoryHot { .. }),
+            Level::Warn,
+            StateWord::Hot,
+            vec![(M::MemoryTemperature, 93.0), (M::ThresholdMemoryMax, 95.0)],
+            vec![(M::MemoryTemperature, 91.0), (M::ThresholdMemoryMax, 95.0)],
+        ),
+        (
+            "held below the limit",
+            |k| matches!(k, KnownKind::HeldBelowLimit { .. }),
+            Level::Warn,
+            StateWord::Capped,
+            held(&[]),
+            held(&[(M::PowerUsage, 250.0)]),
+        ),
+        (
             "narrow",
             |k| {
                 matches!(
@@ -185,16 +233,24 @@ fn every_fact_has_two_sides() {
             |k| matches!(k, KnownKind::BusyAtLowPower { .. }),
             Level::Bad,
             StateWord::Doubtful,
-            vec![(M::Utilization, 0.99), (M::PowerUsage, 90.0)],
-            vec![(M::Utilization, 0.90), (M::PowerUsage, 90.0)],
+            vec![(M::Utilization, 0.99), (M::PowerUsage, 75.0)],
+            vec![(M::Utilization, 0.90), (M::PowerUsage, 75.0)],
         ),
         (
             "doubtful by GPM",
             |k| matches!(k, KnownKind::BusyAtLowPower { .. }),
             Level::Bad,
             StateWord::Doubtful,
-            vec![(M::Utilization, 0.99), (M::SmActive, 0.1)],
-            vec![(M::Utilization, 0.99), (M::SmActive, 0.2)],
+            vec![
+                (M::Utilization, 0.99),
+                (M::SmActive, 0.1),
+                (M::PowerUsage, 120.0),
+            ],
+            vec![
+                (M::Utilization, 0.99),
+                (M::SmActive, 0.2),
+                (M::PowerUsage, 120.0),
+            ],
         ),
         (
             "memory",
@@ -314,7 +370,7 @@ fn a_power_cap_at_idle_is_no_alarm() {
 
 #[test]
 fn busy_at_little_power_takes_three_seconds() {
-    let spin = with(&[(M::Utilization, 1.0), (M::PowerUsage, 90.0)]);
+    let spin = with(&[(M::Utilization, 1.0), (M::PowerUsage, 75.0)]);
     assert_eq!(said(card(0), 3, &spin).word, StateWord::Working);
     assert_eq!(said(card(0), 4, &spin).word, StateWord::Doubtful);
     let mut world = World::of([card(0)]);
@@ -397,6 +453,7 @@ fn a_narrow_link_says_what_it_carries_and_which_bridge_sets_it() {
                 width_max: 16,
                 bridge,
                 usable,
+                usual: false,
             },
     } = &view.known[0]
     else {
@@ -426,7 +483,7 @@ fn a_superchips_single_lane_is_by_design() {
         (M::PcieWidthBefore, 1.0),
         (M::PcieWidthMax, 1.0),
     ]);
-    assert_eq!(said(card(0), 5, &list).word, StateWord::Working);
+    assert_eq!(said(named("Unplated"), 5, &list).word, StateWord::Working);
 }
 
 #[test]
@@ -486,7 +543,13 @@ fn billed_without_a_process_is_start_up() {
         ..Host::default()
     }));
     let view = world.read(&[(M::Utilization, 0.0)]);
-    assert_eq!(view.known[0].kind, KnownKind::StartUp { seconds: 100.0 });
+    assert_eq!(
+        view.known[0].kind,
+        KnownKind::StartUp {
+            seconds: 100.0,
+            charge: None
+        }
+    );
     assert_eq!((view.phase, view.word), (Phase::Queue, StateWord::Idle));
 }
 

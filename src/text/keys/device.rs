@@ -44,6 +44,7 @@ catalogue! { device:
     device_headroom_source_threshold();
     device_headroom_source_table();
     device_time_to_throttle();
+    device_time_band();
     device_clock_sm();
     device_clock_memory();
     device_clock_application();
@@ -92,4 +93,23 @@ catalogue! { device:
     device_nvlink_in();
     device_nvlink_out();
     device_nvlink_errors();
+    device_unified();
+    device_limit_requested();
+    device_draw_instant();
+    device_module();
+    device_gpu_max();
+    device_memory_max();
+    device_at_margin(margin);
+    device_clock_application_memory();
+    device_performance_state();
+    device_pcie_errors();
+    device_ecc_corrected();
+    device_ecc_mode();
+    device_remap_pending();
+    device_retired_pending();
+    device_architecture();
+    device_compute_capability();
+    device_part_number();
+    device_vbios();
+    device_virtualization();
 }

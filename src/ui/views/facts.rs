@@ -86,6 +86,8 @@ fn width(pieces: &[(&str, ratatui::style::Style)]) -> usize {
 pub(super) fn rule(look: &Look, area: Rect, buf: &mut Buffer) {
     let style = look.style(Role::Rule);
     for x in area.left()..area.right() {
-        buf.set_string(x, area.y, look.glyph(Glyph::Rule), style);
+        if let Some(cell) = buf.cell_mut((x, area.y)) {
+            cell.set_symbol(look.glyph(Glyph::Rule)).set_style(style);
+        }
     }
 }

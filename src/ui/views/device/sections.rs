@@ -9,7 +9,7 @@ use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
 use crate::ui::look::wrap;
 use crate::ui::theme::Role;
-use crate::units::{Bytes, BytesPerSecond, Ratio, format_span};
+use crate::units::{Bytes, Ratio, format_span};
 use std::borrow::Cow;
 
 /// Title and all that is known, over the whole width.
@@ -76,7 +76,10 @@ impl Page<'_> {
             rows.push(self.text(t.device_parent(), Ok(parent.to_string())));
         }
         for (name, value) in &device.details {
-            rows.push(self.text(Cow::Owned(name.to_string()), Ok(value.to_string())));
+            rows.push(self.text(detail(name, t), Ok(value.to_string())));
+        }
+        if device.unified_memory {
+            rows.push(Row::Text(t.device_unified().into_owned(), Role::Muted));
         }
         rows.push(self.switch(t.device_persistence(), Metric::Persistence));
         rows.push(self.switch(t.device_mig(), Metric::MigEnabled));
@@ -117,7 +120,15 @@ impl Page<'_> {
             (Ok(low), Ok(high)) => t.device_limit_range(watts(low), watts(high)),
             _ => Cow::Borrowed(""),
         };
-        let rows = vec![
+        let energy_scope = match readings.get(Metric::ModulePower) {
+            Ok(_) => t.device_scope_module(),
+            Err(_) => Cow::Borrowed(""),
+        };
+        let energy = Value {
+            reading: readings.get(Metric::Energy),
+            age_s: 0.0,
+        };
+        let mut rows = vec![
             self.figure(
                 t.device_draw(),
                 Figure::Power,
@@ -125,6 +136,7 @@ impl Page<'_> {
                 Cow::Owned(format!("{kind}, {scope}")),
             ),
             self.figure(t.device_limit_enforced(), Figure::PowerLimit, watts, range),
+            self.metric(t.device_limit_requested(), Metric::LimitRequested),
             self.figure(t.overview_plate(), Figure::PlatePower, watts, plate_source),
             self.figure(
                 t.device_rated(),
@@ -138,8 +150,30 @@ impl Page<'_> {
                 |r| Ratio(r).to_string(),
                 Cow::Borrowed(""),
             ),
-            self.metric(t.device_energy(), Metric::Energy),
+            self.value(
+                t.device_energy(),
+                energy,
+                |joules| self.write(joules, Unit::Joule),
+                energy_scope,
+            ),
         ];
+        // The other kind of draw, where the one above is an average; the module's, where there is one.
+        if view.power_kind == "average" {
+            rows.insert(
+                1,
+                self.metric(t.device_draw_instant(), Metric::PowerInstant),
+            );
+        }
+        if view.power_scope != "module" && readings.get(Metric::ModulePower).is_ok() {
+            let limit = readings
+                .get(Metric::ModuleLimit)
+                .map_or(Cow::Borrowed(""), |w| t.device_of_most(watts(w)));
+            let module = Value {
+                reading: readings.get(Metric::ModulePower),
+                age_s: 0.0,
+            };
+            rows.push(self.value(t.device_module(), module, watts, limit));
+        }
         self.section(t.device_section_power(), rows)
     }
 
@@ -152,7 +186,7 @@ impl Page<'_> {
             None => Cow::Borrowed(""),
         };
         let degrees = |c: f64| self.write(c, Unit::Celsius);
-        let rows = vec![
+        let mut rows = vec![
             self.figure(
                 t.device_temperature(),
                 Figure::Temperature,
@@ -170,13 +204,51 @@ impl Page<'_> {
                 t.device_time_to_throttle(),
                 Figure::TimeToThrottle,
                 format_span,
-                Cow::Borrowed(""),
+                t.device_time_band(),
             ),
-            self.metric(t.device_slowdown(), Metric::ThresholdSlowdown),
-            self.metric(t.device_shutdown(), Metric::ThresholdShutdown),
             self.metric(t.device_fan(), Metric::Fan),
         ];
+        for (label, absolute, relative) in [
+            (
+                t.device_gpu_max(),
+                Metric::ThresholdGpuMax,
+                Metric::MarginGpuMax,
+            ),
+            (
+                t.device_memory_max(),
+                Metric::ThresholdMemoryMax,
+                Metric::MarginMemoryMax,
+            ),
+            (
+                t.device_slowdown(),
+                Metric::ThresholdSlowdown,
+                Metric::MarginSlowdown,
+            ),
+            (
+                t.device_shutdown(),
+                Metric::ThresholdShutdown,
+                Metric::MarginShutdown,
+            ),
+        ] {
+            rows.push(self.threshold(label, absolute, relative));
+        }
         self.section(t.device_section_heat(), rows)
+    }
+
+    /// A threshold in degrees where the device has it so, else as the margin at which it lies.
+    fn threshold(&self, label: Cow<'static, str>, absolute: Metric, relative: Metric) -> Row {
+        let readings = &self.view.readings;
+        match (readings.get(absolute), readings.get(relative)) {
+            (Err(_), Ok(margin)) => self.text(
+                label,
+                Ok(self
+                    .look
+                    .text
+                    .device_at_margin(self.write(margin, Unit::Celsius))
+                    .into_owned()),
+            ),
+            _ => self.metric(label, absolute),
+        }
     }
 
     fn clocks(&self) -> Section {
@@ -208,6 +280,17 @@ impl Page<'_> {
                 max(Metric::MemoryClockMax),
             ),
             self.metric(t.device_clock_application(), Metric::ApplicationClock),
+            self.metric(
+                t.device_clock_application_memory(),
+                Metric::ApplicationMemoryClock,
+            ),
+            self.text(
+                t.device_performance_state(),
+                self.view
+                    .readings
+                    .get(Metric::PerformanceState)
+                    .map(|state| format!("P{state:.0}")),
+            ),
             self.text(
                 t.device_throttle_reasons(),
                 self.view
@@ -272,123 +355,20 @@ impl Page<'_> {
             self.figure(t.device_memory_used(), Figure::MemoryUsed, bytes, none()),
             self.figure(t.device_memory_total(), Figure::MemoryTotal, bytes, none()),
             self.metric(t.device_memory_reserved(), Metric::MemoryReserved),
-            self.metric(t.device_bar1(), Metric::Bar1Used),
+            self.value(
+                t.device_bar1(),
+                Value {
+                    reading: self.view.readings.get(Metric::Bar1Used),
+                    age_s: 0.0,
+                },
+                bytes,
+                self.view
+                    .readings
+                    .get(Metric::Bar1Total)
+                    .map_or_else(|_| none(), |total| t.device_of_most(Bytes(total))),
+            ),
         ];
         self.section(t.device_section_memory(), rows)
-    }
-
-    fn pcie(&self) -> Section {
-        let t = self.look.text;
-        let rate = |r: f64| BytesPerSecond(r).to_string();
-        let get = |figure| self.view.figures.get(figure);
-        let of = |figure: Figure| {
-            get(figure)
-                .ok()
-                .map_or(Cow::Borrowed(""), |n| t.device_of_most(format!("{n:.0}")))
-        };
-        let share = |figure| {
-            get(figure)
-                .ok()
-                .map_or(Cow::Borrowed(""), |r| Cow::Owned(Ratio(r).to_string()))
-        };
-        let whole = |n: f64| format!("{n:.0}");
-        let none = || Cow::Borrowed("");
-        let mut rows = vec![
-            self.figure(
-                t.device_generation(),
-                Figure::PcieGeneration,
-                whole,
-                of(Figure::PcieGenerationMax),
-            ),
-            self.figure(
-                t.device_width(),
-                Figure::PcieWidth,
-                |w| format!("x{w:.0}"),
-                of(Figure::PcieWidthMax),
-            ),
-            self.figure(
-                t.device_received(),
-                Figure::PcieRx,
-                rate,
-                share(Figure::PcieRxSaturation),
-            ),
-            self.figure(
-                t.device_sent(),
-                Figure::PcieTx,
-                rate,
-                share(Figure::PcieTxSaturation),
-            ),
-            self.figure(t.device_usable(), Figure::PcieUsable, rate, none()),
-            self.figure(t.device_replays(), Figure::PcieReplays, whole, none()),
-            self.text(
-                t.device_method(),
-                self.view
-                    .pcie_method
-                    .map(str::to_owned)
-                    .ok_or(Absent::NotReported),
-            ),
-        ];
-        if self.view.path.hops.is_empty() {
-            rows.push(Row::Text(t.device_path_unknown().into_owned(), Role::Muted));
-        } else {
-            rows.push(Row::Text(t.device_path().into_owned(), Role::Muted));
-        }
-        let number = |n: Option<u8>| n.map_or("?".to_owned(), |n| n.to_string());
-        for (depth, hop) in self.view.path.hops.iter().enumerate() {
-            let narrow = matches!((hop.width, hop.width_max), (Some(w), Some(max)) if w < max)
-                && !hop.emulated;
-            let branch = if depth == 0 {
-                String::new()
-            } else {
-                format!(
-                    "{}{} ",
-                    " ".repeat(depth - 1),
-                    self.look.glyph(Glyph::Branch)
-                )
-            };
-            let emulated = if hop.emulated {
-                format!("  {}", t.device_emulated())
-            } else {
-                String::new()
-            };
-            let text = format!(
-                "{branch}{}  {} x{} / {} x{}{emulated}",
-                hop.address,
-                number(hop.generation),
-                number(hop.width),
-                number(hop.generation_max),
-                number(hop.width_max)
-            );
-            rows.push(Row::Text(
-                text,
-                if narrow { Role::Warn } else { Role::Text },
-            ));
-        }
-        self.section(t.device_section_pcie(), rows)
-    }
-
-    fn nvlink(&self) -> Section {
-        let t = self.look.text;
-        let rate = |r: f64| BytesPerSecond(r).to_string();
-        let none = || Cow::Borrowed("");
-        let get = |figure| self.view.figures.get(figure);
-        let up = match (
-            get(Figure::NvlinkUp).reading,
-            get(Figure::NvlinkLinks).reading,
-        ) {
-            (Ok(up), Ok(links)) => Ok(t
-                .device_links_up(format!("{up:.0}"), format!("{links:.0}"))
-                .into_owned()),
-            (Err(why), _) | (_, Err(why)) => Err(why),
-        };
-        let mut rows = vec![self.text(t.overview_link(), up)];
-        if get(Figure::NvlinkLinks).reading.is_ok() {
-            rows.push(self.figure(t.device_nvlink_in(), Figure::NvlinkRx, rate, none()));
-            rows.push(self.figure(t.device_nvlink_out(), Figure::NvlinkTx, rate, none()));
-            rows.push(self.figure(t.device_usable(), Figure::NvlinkPlate, rate, none()));
-            rows.push(self.metric(t.device_nvlink_errors(), Metric::NvlinkErrors));
-        }
-        self.section(t.device_section_nvlink(), rows)
     }
 
     fn health(&self) -> Section {
@@ -406,8 +386,18 @@ impl Page<'_> {
                 whole,
                 Cow::Borrowed(""),
             ),
-            self.metric(t.device_remapped_rows(), Metric::RemapUncorrectable),
+            self.metric(t.device_ecc_corrected(), Metric::EccCorrected),
+            self.switch(t.device_ecc_mode(), Metric::EccEnabled),
+            self.text(
+                t.device_remapped_rows(),
+                self.counts(&[Metric::RemapCorrectable, Metric::RemapUncorrectable]),
+            ),
+            self.text(
+                t.device_remap_pending(),
+                self.counts(&[Metric::RemapPending, Metric::RemapFailure]),
+            ),
             self.metric(t.device_retired_pages(), Metric::RetiredPages),
+            self.metric(t.device_retired_pending(), Metric::RetiredPending),
             self.text(
                 t.device_recovery_action(),
                 self.view
@@ -418,6 +408,29 @@ impl Page<'_> {
             self.text(t.device_last_xid(), xid),
         ];
         self.section(t.device_section_health(), rows)
+    }
+
+    /// Several counts in one line; absent where none of them is there.
+    pub(super) fn counts(&self, metrics: &[Metric]) -> Result<String, Absent> {
+        let readings = metrics.iter().map(|m| self.view.readings.get(*m));
+        let (mut known, mut why) = (false, Absent::NotReported);
+        let shown: Vec<String> = readings
+            .map(|reading| match reading {
+                Ok(number) => {
+                    known = true;
+                    format!("{number:.0}")
+                }
+                Err(absent) => {
+                    why = absent;
+                    self.look.glyph(Glyph::Absent).to_owned()
+                }
+            })
+            .collect();
+        if known {
+            Ok(shown.join(" / "))
+        } else {
+            Err(why)
+        }
     }
 
     fn phases(&self) -> Section {
@@ -477,5 +490,19 @@ impl Page<'_> {
                 .into_owned(),
         };
         Row::Text(format!("{name}{memory}{share}"), Role::Text)
+    }
+}
+
+/// The label of one of the facts that a probe adds to a device's identity.
+fn detail(name: &str, t: crate::text::Catalogue) -> Cow<'static, str> {
+    match name {
+        "architecture" => t.device_architecture(),
+        "compute_capability" => t.device_compute_capability(),
+        "cuda" => t.device_cuda(),
+        "serial" => t.device_serial(),
+        "part_number" => t.device_part_number(),
+        "vbios" => t.device_vbios(),
+        "virtualization" => t.device_virtualization(),
+        other => Cow::Owned(other.to_owned()),
     }
 }
