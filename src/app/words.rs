@@ -273,6 +273,23 @@ pub fn state(word: StateWord, t: Catalogue) -> Cow<'static, str> {
     }
 }
 
+/// A throttle reason by its name in the documents, in words; an unknown one keeps its name.
+#[must_use]
+pub fn throttle(name: &str, t: Catalogue) -> Cow<'static, str> {
+    match name {
+        "gpu_idle" => t.state_throttle_gpu_idle(),
+        "applications_clocks_setting" => t.state_throttle_applications_clocks_setting(),
+        "sw_power_cap" => t.state_throttle_sw_power_cap(),
+        "hw_slowdown" => t.state_throttle_hw_slowdown(),
+        "sync_boost" => t.state_throttle_sync_boost(),
+        "sw_thermal_slowdown" => t.state_throttle_sw_thermal_slowdown(),
+        "hw_thermal_slowdown" => t.state_throttle_hw_thermal_slowdown(),
+        "hw_power_brake_slowdown" => t.state_throttle_hw_power_brake_slowdown(),
+        "display_clock_setting" => t.state_throttle_display_clock_setting(),
+        other => t.state_throttle_unknown(other),
+    }
+}
+
 /// Why a value is not there, in words.
 #[must_use]
 pub fn absent(why: Absent, t: Catalogue) -> Cow<'static, str> {

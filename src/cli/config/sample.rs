@@ -59,7 +59,7 @@ enabled = true
 #name = "runpod"
 #url = "https://api.example.org"
 # A file with the platform's key; only its owner may read it (mode 0600).
-#key_file = "/root/.config/nameplate/platform.key"
+#key_file = "/home/me/.config/nameplate/platform.key"
 #instance_id = "abc123"
 
 [record]

@@ -118,6 +118,10 @@ pub(super) fn line(cost: &Cost, look: &Look, area: Rect, buf: &mut Buffer) {
         room -= width(&chunk);
         pieces.extend(chunk);
     }
+    if let Some(budget) = budget(cost, look).filter(|text| text.width() + 3 <= room) {
+        room -= budget.width() + 3;
+        pieces.push((format!("   {budget}"), muted));
+    }
     let hint = t.meter_no_price();
     if cost.price_per_hour.is_none() && hint.width() + 3 <= room {
         pieces.push((format!("   {hint}"), muted));
@@ -127,6 +131,21 @@ pub(super) fn line(cost: &Cost, look: &Look, area: Rect, buf: &mut Buffer) {
         .map(|(s, style)| (s.as_str(), *style))
         .collect();
     write_line(buf, area, &refs);
+}
+
+/// When the budget is used up, or by how much it is exceeded.
+fn budget(cost: &Cost, look: &Look) -> Option<Cow<'static, str>> {
+    let t = look.text;
+    let (budget, amount) = (cost.budget?, cost.amount?);
+    if amount > budget {
+        let over = Money {
+            amount: amount - budget,
+            currency: cost.currency.clone(),
+        };
+        return Some(t.meter_budget_over(over));
+    }
+    let at = cost.budget_reached?;
+    Some(t.meter_budget_reached(look.time(at, "%d %b %H:%M")))
 }
 
 fn width(pieces: &[(String, Style)]) -> usize {

@@ -301,7 +301,8 @@ impl Page<'_> {
                         if reasons.is_empty() {
                             t.state_no_throttle().into_owned()
                         } else {
-                            reasons.join(", ")
+                            let words = reasons.iter().map(|name| words::throttle(name, t));
+                            words.collect::<Vec<_>>().join(", ")
                         }
                     }),
             ),
@@ -309,7 +310,11 @@ impl Page<'_> {
         for (name, seconds) in self.view.throttle_seconds.iter().filter(|(_, s)| *s > 0.0) {
             rows.push(self.text(
                 t.device_throttle_seconds(),
-                Ok(format!("{name} {}", format_span(*seconds))),
+                Ok(format!(
+                    "{} {}",
+                    words::throttle(name, t),
+                    format_span(*seconds)
+                )),
             ));
         }
         self.section(t.device_section_clocks(), rows)
