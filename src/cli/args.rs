@@ -69,11 +69,11 @@ pub enum Command {
     Once(Once),
     /// A JSON line per tick until stopped
     Stream(Stream),
-    /// The recorder alone (not in this version)
+    /// The recorder alone
     Record(Record),
     /// The screen on a recording or a foreign log (not in this version)
     Replay(Replay),
-    /// A recording or foreign log as CSV or JSON lines (not in this version)
+    /// A recording as CSV or JSON lines
     Export(Export),
     /// Verdicts with evidence, live or from a file (not in this version)
     Diagnose(Diagnose),
@@ -158,20 +158,23 @@ pub struct Stream {
 /// `nameplate record`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  nameplate record --background      goes on after logout
-  nameplate record --status
-  nameplate record --for 36h -o run.nmp")]
+  nameplate record                   until Ctrl-C, into the user's state folder
+  nameplate record --for 36h -o run.nmp
+  nohup nameplate record --price 2.99 &
+
+A file that is there already is continued. 30 days and 1 GiB are kept, then the oldest goes; its rows by the minute
+stay. While it is written, sqlite3 can ask it: sqlite3 -readonly run.nmp 'select * from minutes'")]
 pub struct Record {
     /// The recording's file.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Survive the logout.
+    /// Survive the logout (not in this version: use nohup).
     #[arg(long)]
     pub background: bool,
-    /// Say whether a recorder runs here.
+    /// Say whether a recorder runs here (not in this version).
     #[arg(long, conflicts_with_all = ["background", "stop", "span", "output"])]
     pub status: bool,
-    /// Stop the recorder in the background.
+    /// Stop the recorder in the background (not in this version).
     #[arg(long, conflicts_with_all = ["background", "span", "output"])]
     pub stop: bool,
     /// Stop after this much time.
@@ -197,13 +200,25 @@ pub struct Replay {
 
 /// `nameplate export`
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  nameplate export run.nmp --to csv > run.csv")]
+#[command(after_help = "Examples:
+  nameplate export run.nmp --to csv > run.csv
+  nameplate export run.nmp --to csv --every 1m --from 2026-03-01T12:00:00Z
+  nameplate export run.nmp --to jsonl | jq '.devices[0].power_w'")]
 pub struct Export {
-    /// A recording or a foreign log.
+    /// A recording.
     pub file: PathBuf,
     /// What to write.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: ExportFormat,
+    /// Write the first tick of each period of this length only.
+    #[arg(long, value_name = "DURATION", value_parser = value::span)]
+    pub every: Option<Duration>,
+    /// Begin here (RFC 3339).
+    #[arg(long, value_name = "TIME", value_parser = value::time)]
+    pub from: Option<jiff::Timestamp>,
+    /// End here.
+    #[arg(long, value_name = "TIME", value_parser = value::time)]
+    pub until: Option<jiff::Timestamp>,
 }
 
 /// `nameplate diagnose`

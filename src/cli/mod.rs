@@ -6,19 +6,25 @@ pub mod args;
 pub mod config;
 mod demo;
 mod error;
+mod export;
 mod later;
 mod log;
 mod once;
 mod probe;
+mod record;
+mod recorder;
 mod screen;
 mod settings;
 mod shared;
+mod signals;
 mod small;
 mod source;
 mod stream;
 pub mod value;
 mod words;
 
+#[cfg(test)]
+mod record_tests;
 #[cfg(test)]
 mod tests;
 
@@ -166,6 +172,10 @@ fn dispatch(command: Option<Command>, shared: &Shared, world: &mut World) -> Res
             once::run(source::live(&settings), args.format, &settings, world)?
         }
         Some(Command::Stream(args)) => stream::run(source::live(&settings), &args, world)?,
+        Some(Command::Record(args)) if !(args.background || args.status || args.stop) => {
+            record::run(source::live(&settings), &args, world)?;
+        }
+        Some(Command::Export(args)) => export::run(&args, world)?,
         Some(Command::Themes) => small::themes(&settings, world)?,
         Some(Command::Platforms(args)) => later::platforms(&args, world)?,
         Some(other) => return Err(later::not_in_this_version(&other)),

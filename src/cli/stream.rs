@@ -2,6 +2,7 @@
 
 use super::args::Stream;
 use super::once::all_have_answered;
+use super::signals::{Signals, until};
 use super::source::{Source, session};
 use super::words::CatalogueWords;
 use super::{CliError, World};
@@ -10,7 +11,6 @@ use crate::publish::{EventCursor, snapshot_json_since};
 use crate::session::Session;
 use crate::text::{Catalogue, Lang};
 use std::time::Duration;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::time::Instant;
@@ -54,31 +54,6 @@ pub(super) fn run(source: Source, args: &Stream, world: &mut World) -> Result<()
     });
     handle.tell(Control::Stop);
     result
-}
-
-/// The signals that end a stream cleanly.
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
-}
-
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
-        })
-    }
-
-    async fn any(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hangup.recv() => {}
-        }
-    }
 }
 
 struct Lines<'w> {
@@ -136,13 +111,5 @@ impl Lines<'_> {
             .say_json(&snapshot_json_since(&snapshot, "stream", &words, events))?;
         self.written += 1;
         Ok(())
-    }
-}
-
-/// Waits until an instant, or for ever.
-async fn until(end: Option<Instant>) {
-    match end {
-        Some(end) => tokio::time::sleep_until(end).await,
-        None => std::future::pending().await,
     }
 }

@@ -58,6 +58,8 @@ pub(super) fn open_for_writing(path: &Path, journal: Journal) -> Result<Connecti
         db.pragma_update(None, "cache_size", -256)?;
         db.pragma_update(None, "synchronous", "NORMAL")?;
         db.pragma_update(None, "temp_store", "MEMORY")?;
+        // What the rows of the tail leave can be given back when the file is closed. Only counts in a new file.
+        db.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
         let mode = match journal {
             Journal::Ahead => "WAL",
             Journal::Rollback { .. } => "DELETE",

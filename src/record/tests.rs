@@ -1,5 +1,10 @@
 //! Recordings in files: what comes back, what damage costs, who may write.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout
+)]
 
 use super::*;
 use crate::model::*;
@@ -496,5 +501,50 @@ fn devices_and_events_are_plain_rows() {
     assert_eq!(
         text("SELECT device_index || ' ' || name FROM devices"),
         "3 Card"
+    );
+}
+
+#[test]
+fn a_full_disk_is_told_and_the_file_stays_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.nmp");
+    let all = plain(200);
+    let mut writer = Writer::open(&path, Limits::default()).unwrap();
+    write(&mut writer, &all[..30]);
+    // SQLite answers as on a full disk. It never goes below what the file has.
+    let room = |writer: &Writer, pages: i64| {
+        let db = &writer.db;
+        db.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
+            .unwrap();
+    };
+    room(&writer, 1);
+    let (kept, lost): (Vec<&Tick>, Vec<&Tick>) = all[30..150].iter().partition(|tick| match writer
+        .append(tick, None)
+    {
+        Err(RecordError::Full { .. }) => false,
+        other => {
+            other.unwrap();
+            true
+        }
+    });
+    assert!(!lost.is_empty());
+    room(&writer, 1 << 30);
+    writer.start(&all[150], true, b"fresh").unwrap();
+    write(&mut writer, &all[150..]);
+    writer.close().unwrap();
+    let expected: Vec<Tick> = all[..30]
+        .iter()
+        .chain(kept)
+        .chain(&all[150..])
+        .cloned()
+        .collect();
+    let (back, error) = read(&path);
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(back, expected);
+    let reader = Reader::open(&path).unwrap();
+    let fresh = reader.start_before(i64::MAX).unwrap().unwrap();
+    assert_eq!(
+        (fresh.fresh, fresh.body.as_slice(), fresh.at),
+        (true, &b"fresh"[..], all[150].at)
     );
 }

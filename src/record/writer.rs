@@ -56,7 +56,7 @@ struct Waiting {
 
 /// Writes one file. The only writer that the file has: others are refused while this one lives.
 pub struct Writer {
-    db: Connection,
+    pub(super) db: Connection,
     path: PathBuf,
     journal: Journal,
     limits: Limits,
@@ -217,10 +217,20 @@ impl Writer {
         self.flush()?;
         self.write_minutes()?;
         self.seal()?;
+        // The room that rows have left is given back; where that fails, the file is only larger.
+        let _ = self.give_back();
         // Without the log the file can be copied and read anywhere. A reader that is at work keeps the log; so be it.
         let _ = self
             .db
             .pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()));
+        Ok(())
+    }
+
+    /// Each step gives one page back.
+    fn give_back(&self) -> rusqlite::Result<()> {
+        let mut vacuum = self.db.prepare("PRAGMA incremental_vacuum")?;
+        let mut steps = vacuum.query([])?;
+        while steps.next()?.is_some() {}
         Ok(())
     }
 

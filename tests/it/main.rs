@@ -9,5 +9,7 @@ mod house;
 mod nvidia;
 mod nvidia_captures;
 mod nvidia_states;
+mod recorder;
+mod recording;
 #[path = "../support/mod.rs"]
 mod support;
