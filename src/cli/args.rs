@@ -71,7 +71,7 @@ pub enum Command {
     Stream(Stream),
     /// The recorder alone
     Record(Record),
-    /// The screen on a recording or a foreign log (not in this version)
+    /// The screen on a recording
     Replay(Replay),
     /// A recording as CSV or JSON lines
     Export(Export),
@@ -186,11 +186,13 @@ pub struct Record {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   nameplate replay run.nmp --speed 60
-  nameplate replay gpu.csv --at 2026-03-01T12:00:00Z")]
+  nameplate replay run.nmp --at 2026-03-01T12:00:00Z
+
+Space holds it, + and - change the speed.")]
 pub struct Replay {
-    /// A recording or a foreign log.
+    /// A recording.
     pub file: PathBuf,
-    /// How many recorded seconds pass in one.
+    /// How many recorded seconds pass in one, 0.1 to 10000.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = speed)]
     pub speed: f64,
     /// Where to begin.
@@ -378,6 +380,6 @@ pub struct Probe {
 fn speed(text: &str) -> Result<f64, String> {
     text.parse::<f64>()
         .ok()
-        .filter(|speed| (0.01..=100_000.0).contains(speed))
-        .ok_or_else(|| format!("\"{text}\" is not a speed from 0.01 to 100000"))
+        .filter(|speed| (0.1..=10_000.0).contains(speed))
+        .ok_or_else(|| format!("\"{text}\" is not a speed from 0.1 to 10000"))
 }

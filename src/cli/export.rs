@@ -1,7 +1,7 @@
 //! `nameplate export`: a recording as CSV or JSON lines, one block in memory at a time.
 
 use super::args::{Export, ExportFormat};
-use super::recorder::failure;
+use super::recorder::{decoded, failure};
 use super::words::CatalogueWords;
 use super::{CliError, World};
 use crate::model::{Plates, Snapshot, SourceKind};
@@ -81,13 +81,7 @@ struct Folding {
 
 impl Folding {
     fn session(&self, start: &StartRecord) -> Result<Session, CliError> {
-        let start = postcard::from_bytes(&start.body).map_err(|_| {
-            CliError::Failed(
-                "export: the recording was begun by another version, whose sessions this one cannot take up; next: \
-                 use the version that wrote it"
-                    .to_owned(),
-            )
-        })?;
+        let start = decoded("export", start)?;
         Ok(Session::new(
             start,
             self.plates.clone(),

@@ -18,10 +18,6 @@ pub(super) fn not_in_this_version(command: &Command) -> CliError {
             "record --background",
             "`nohup nameplate record &` goes on after logout",
         ),
-        Command::Replay(_) => (
-            "replay",
-            "`nameplate demo` shows the screen on simulated devices",
-        ),
         Command::Diagnose(_) => (
             "diagnose",
             "`nameplate once` says what is already known of each device",

@@ -175,6 +175,9 @@ fn dispatch(command: Option<Command>, shared: &Shared, world: &mut World) -> Res
         Some(Command::Record(args)) if !(args.background || args.status || args.stop) => {
             record::run(source::live(&settings), &args, world)?;
         }
+        Some(Command::Replay(args)) => {
+            screen::run(screen::Started::Replay(&args), &settings, world)?;
+        }
         Some(Command::Export(args)) => export::run(&args, world)?,
         Some(Command::Themes) => small::themes(&settings, world)?,
         Some(Command::Platforms(args)) => later::platforms(&args, world)?,

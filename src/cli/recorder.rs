@@ -2,7 +2,7 @@
 
 use super::{CliError, World};
 use crate::model::{Change, Config, DeviceId, Plates, SourceKind, Tick};
-use crate::record::{Journal, Limits, Reader, Record, RecordError, Writer};
+use crate::record::{Journal, Limits, Reader, Record, RecordError, StartRecord, Writer};
 use crate::session::{Session, Start};
 use crate::units::MonoTime;
 use jiff::Timestamp;
@@ -56,6 +56,19 @@ pub(super) fn failure(command: &str, error: &RecordError) -> CliError {
         }
     };
     CliError::Failed(format!("{command}: {error}; next: {next}"))
+}
+
+/// The session's own bytes in a recording.
+///
+/// # Errors
+/// They are of another version's making.
+pub(super) fn decoded(command: &str, start: &StartRecord) -> Result<Start, CliError> {
+    postcard::from_bytes(&start.body).map_err(|_| {
+        CliError::Failed(format!(
+            "{command}: the recording was begun by another version, whose sessions this one cannot take up; next: use \
+             the version that wrote it"
+        ))
+    })
 }
 
 /// What became of the file in this tick.

@@ -12,6 +12,7 @@ mod lock;
 mod minutes;
 mod place;
 mod reader;
+mod replay;
 mod schema;
 mod writer;
 
@@ -21,5 +22,6 @@ mod tests;
 pub use error::RecordError;
 pub use place::Journal;
 pub use reader::{Reader, Record, Records, StartRecord};
+pub use replay::Replay;
 pub use schema::SCHEMA_VERSION;
 pub use writer::{Limits, Writer};

@@ -141,7 +141,7 @@ fn ticks(most: usize) -> impl Strategy<Value = Vec<Tick>> {
     })
 }
 
-fn plain(count: u64) -> Vec<Tick> {
+pub(super) fn plain(count: u64) -> Vec<Tick> {
     (1..=count)
         .map(|n| {
             let mut readings = Readings::default();
@@ -167,7 +167,7 @@ fn plain(count: u64) -> Vec<Tick> {
 }
 
 /// Short portions, so that small files have all there is.
-fn short() -> Limits {
+pub(super) fn short() -> Limits {
     Limits {
         seal: Duration::from_secs(10),
         start: Duration::from_secs(30),
@@ -175,7 +175,7 @@ fn short() -> Limits {
     }
 }
 
-fn write(writer: &mut Writer, ticks: &[Tick]) {
+pub(super) fn write(writer: &mut Writer, ticks: &[Tick]) {
     for tick in ticks {
         if writer.start_due(tick.mono) {
             writer.start(tick, tick.seq == 1, b"start").unwrap();
