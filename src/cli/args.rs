@@ -160,7 +160,9 @@ pub struct Stream {
 #[command(after_help = "Examples:
   nameplate record                   until Ctrl-C, into the user's state folder
   nameplate record --for 36h -o run.nmp
-  nohup nameplate record --price 2.99 &
+  nameplate record --background --price 2.99      goes on after logout
+  nameplate record --status
+  nameplate record --stop
 
 A file that is there already is continued. 30 days and 1 GiB are kept, then the oldest goes; its rows by the minute
 stay. While it is written, sqlite3 can ask it: sqlite3 -readonly run.nmp 'select * from minutes'")]
@@ -168,15 +170,18 @@ pub struct Record {
     /// The recording's file.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Survive the logout (not in this version: use nohup).
+    /// Survive the logout: a process of its own, in a session of its own.
     #[arg(long)]
     pub background: bool,
-    /// Say whether a recorder runs here (not in this version).
-    #[arg(long, conflicts_with_all = ["background", "stop", "span", "output"])]
+    /// Say who records into the file.
+    #[arg(long, conflicts_with_all = ["background", "stop", "span"])]
     pub status: bool,
-    /// Stop the recorder in the background (not in this version).
-    #[arg(long, conflicts_with_all = ["background", "span", "output"])]
+    /// End the recorder of the file, wherever it runs on this host.
+    #[arg(long, conflicts_with_all = ["background", "span"])]
     pub stop: bool,
+    /// What `--background` starts.
+    #[arg(long, hide = true, conflicts_with_all = ["background", "status", "stop"])]
+    pub detached: bool,
     /// Stop after this much time.
     #[arg(long = "for", value_name = "DURATION", value_parser = value::span)]
     pub span: Option<Duration>,

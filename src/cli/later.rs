@@ -7,17 +7,6 @@ use crate::publish::platforms_json;
 /// The answer of a command that this version lacks.
 pub(super) fn not_in_this_version(command: &Command) -> CliError {
     let (command, instead) = match command {
-        Command::Record(args) if args.status => (
-            "record --status",
-            "a second `nameplate record` on the same file names the process that writes it",
-        ),
-        Command::Record(args) if args.stop => {
-            ("record --stop", "kill -TERM ends a recorder cleanly")
-        }
-        Command::Record(_) => (
-            "record --background",
-            "`nohup nameplate record &` goes on after logout",
-        ),
         Command::Diagnose(_) => (
             "diagnose",
             "`nameplate once` says what is already known of each device",

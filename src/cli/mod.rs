@@ -3,6 +3,7 @@
 //! The program is a function of its arguments and a [`World`]; nothing here prints on its own.
 
 pub mod args;
+mod background;
 pub mod config;
 mod demo;
 mod error;
@@ -172,9 +173,10 @@ fn dispatch(command: Option<Command>, shared: &Shared, world: &mut World) -> Res
             once::run(source::live(&settings), args.format, &settings, world)?
         }
         Some(Command::Stream(args)) => stream::run(source::live(&settings), &args, world)?,
-        Some(Command::Record(args)) if !(args.background || args.status || args.stop) => {
-            record::run(source::live(&settings), &args, world)?;
-        }
+        Some(Command::Record(args)) if args.background => background::start(&args, world)?,
+        Some(Command::Record(args)) if args.status => background::status(&args, world)?,
+        Some(Command::Record(args)) if args.stop => background::stop(&args, world)?,
+        Some(Command::Record(args)) => record::run(source::live(&settings), &args, world)?,
         Some(Command::Replay(args)) => {
             screen::run(screen::Started::Replay(&args), &settings, world)?;
         }

@@ -1,7 +1,8 @@
 //! `nameplate record`: the recorder alone, without a screen.
 
 use super::args::Record;
-use super::recorder::{Recorder, Turn, default_file};
+use super::background::{detach, file_of};
+use super::recorder::{Recorder, Turn};
 use super::signals::{Signals, until};
 use super::source::Source;
 use super::{CliError, World};
@@ -18,10 +19,10 @@ const WAITING: usize = 256;
 
 /// Records until the time, a signal or the source ends it; then the file is sealed.
 pub(super) fn run(source: Source, args: &Record, world: &mut World) -> Result<(), CliError> {
-    let path = match &args.output {
-        Some(path) => path.clone(),
-        None => default_file(world)?,
-    };
+    let path = file_of(args, world)?;
+    if args.detached {
+        detach()?;
+    }
     let mut recorder = Recorder::open(&path, source.config)?;
     let starting = |operation: &str, source| CliError::System {
         operation: operation.to_owned(),

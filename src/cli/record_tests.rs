@@ -18,6 +18,7 @@ fn arguments(output: &Path) -> Record {
         background: false,
         status: false,
         stop: false,
+        detached: false,
         span: None,
     }
 }

@@ -245,6 +245,7 @@ fn a_second_writer_is_refused_with_the_first_ones_pid() {
         Ok(_) => panic!("two writers"),
     }
     assert_eq!(Writer::holder(&path), me);
+    assert!(Writer::is_held_by(&path, std::process::id()) && !Writer::is_held_by(&path, 1));
     assert_eq!(read(&path).0.len(), 3, "and reading goes on");
     first.close().unwrap();
     assert_eq!(Writer::holder(&path), None);

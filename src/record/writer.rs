@@ -120,6 +120,12 @@ impl Writer {
         Lock::holder(path)
     }
 
+    /// Whether the process of this number, as it is seen from here, is the one that writes a recording.
+    #[must_use]
+    pub fn is_held_by(path: &Path, pid: u32) -> bool {
+        Lock::is_open_in(path, pid)
+    }
+
     /// Whether the next tick is to have a `Start` before it.
     #[must_use]
     pub fn start_due(&self, mono: MonoTime) -> bool {

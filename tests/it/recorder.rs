@@ -96,3 +96,57 @@ fn a_recorder_ends_cleanly_and_lets_no_second_one_in() {
         assert_eq!(names, ["a.nmp"], "one plain file");
     }
 }
+
+#[test]
+fn a_recorder_in_the_background_has_a_session_of_its_own_and_is_stopped_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("root");
+    std::fs::create_dir_all(&root).unwrap();
+    let record = |option: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_nameplate"))
+            .args(["record", option, "--interval", "0.1s", "--root"])
+            .arg(&root)
+            .env("XDG_STATE_HOME", folder.path().join("state"))
+            .env("XDG_CONFIG_HOME", folder.path().join("config"))
+            .output()
+            .unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (
+            output.status.code(),
+            text(output.stdout),
+            text(output.stderr),
+        )
+    };
+    assert!(record("--status").1.starts_with("nobody records into "));
+    let (code, stdout, stderr) = record("--background");
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    let pid: u32 = stdout.split(' ').nth(1).unwrap().parse().unwrap();
+    assert!(
+        stdout.ends_with("; `nameplate record --stop` ends it\n"),
+        "{stdout}"
+    );
+    let path = folder.path().join("state/nameplate/recording.nmp");
+    wait_for(&path, 3);
+    let process = rustix::process::Pid::from_raw(pid as i32);
+    let session = rustix::process::getsid(process).unwrap();
+    assert_eq!(Some(session), process, "a session of its own");
+    let (code, stdout, _) = record("--status");
+    assert_eq!(code, Some(0));
+    assert!(
+        stdout.starts_with(&format!("process {pid} records into ")),
+        "{stdout}"
+    );
+    let (code, _, stderr) = record("--background");
+    assert_eq!(code, Some(1));
+    assert!(
+        stderr.contains(&format!("by process {pid}; next: ")),
+        "{stderr}"
+    );
+    let (code, stdout, stderr) = record("--stop");
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    assert!(
+        stdout.starts_with(&format!("process {pid} has ended; ")),
+        "{stdout}"
+    );
+    assert!(record("--stop").1.starts_with("nobody records into "));
+}
