@@ -8,6 +8,7 @@ pub mod ledger;
 pub mod model;
 pub mod probe;
 pub mod publish;
+pub mod record;
 pub mod session;
 pub mod simulate;
 pub mod text;

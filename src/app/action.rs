@@ -48,6 +48,8 @@ pub enum Effect {
     Quit,
     /// Tell the source another interval.
     Interval(std::time::Duration),
+    /// Tell the source another speed; zero holds it.
+    Speed(f64),
     /// Put this text into the terminal's clipboard.
     Copy(String),
     /// Take the demo as source instead.

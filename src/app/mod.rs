@@ -62,7 +62,7 @@ pub struct App {
     interval: Duration,
     window: SweepWindow,
     notice: Option<Notice>,
-    /// Simulated seconds per real second, where time runs faster.
+    /// Simulated or recorded seconds per real second.
     speed: f64,
 }
 
@@ -86,7 +86,7 @@ impl App {
         }
     }
 
-    /// Says that time runs faster than real time (simulation).
+    /// Says that time runs at another speed than real time (simulation, replay).
     #[must_use]
     pub fn with_speed(mut self, speed: f64) -> Self {
         self.speed = speed;
@@ -226,13 +226,16 @@ impl App {
         self.held.is_some()
     }
 
-    /// The interval that was asked for.
+    /// The interval that was asked for; of a recording, the one that it was made with.
     #[must_use]
     pub fn interval(&self) -> Duration {
-        self.interval
+        match self.picture() {
+            Some(picture) if self.is_replay() => picture.interval,
+            _ => self.interval,
+        }
     }
 
-    /// Simulated seconds per real second.
+    /// Simulated or recorded seconds per real second.
     #[must_use]
     pub fn speed(&self) -> f64 {
         self.speed

@@ -69,11 +69,11 @@ pub enum Command {
     Once(Once),
     /// A JSON line per tick until stopped
     Stream(Stream),
-    /// The recorder alone (not in this version)
+    /// The recorder alone
     Record(Record),
-    /// The screen on a recording or a foreign log (not in this version)
+    /// The screen on a recording
     Replay(Replay),
-    /// A recording or foreign log as CSV or JSON lines (not in this version)
+    /// A recording as CSV or JSON lines
     Export(Export),
     /// Verdicts with evidence, live or from a file (not in this version)
     Diagnose(Diagnose),
@@ -158,22 +158,30 @@ pub struct Stream {
 /// `nameplate record`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  nameplate record --background      goes on after logout
+  nameplate record                   until Ctrl-C, into the user's state folder
+  nameplate record --for 36h -o run.nmp
+  nameplate record --background --price 2.99      goes on after logout
   nameplate record --status
-  nameplate record --for 36h -o run.nmp")]
+  nameplate record --stop
+
+A file that is there already is continued. 30 days and 1 GiB are kept, then the oldest goes; its rows by the minute
+stay. While it is written, sqlite3 can ask it: sqlite3 -readonly run.nmp 'select * from minutes'")]
 pub struct Record {
     /// The recording's file.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Survive the logout.
+    /// Survive the logout: a process of its own, in a session of its own.
     #[arg(long)]
     pub background: bool,
-    /// Say whether a recorder runs here.
-    #[arg(long, conflicts_with_all = ["background", "stop", "span", "output"])]
+    /// Say who records into the file.
+    #[arg(long, conflicts_with_all = ["background", "stop", "span"])]
     pub status: bool,
-    /// Stop the recorder in the background.
-    #[arg(long, conflicts_with_all = ["background", "span", "output"])]
+    /// End the recorder of the file, wherever it runs on this host.
+    #[arg(long, conflicts_with_all = ["background", "span"])]
     pub stop: bool,
+    /// What `--background` starts.
+    #[arg(long, hide = true, conflicts_with_all = ["background", "status", "stop"])]
+    pub detached: bool,
     /// Stop after this much time.
     #[arg(long = "for", value_name = "DURATION", value_parser = value::span)]
     pub span: Option<Duration>,
@@ -183,11 +191,13 @@ pub struct Record {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   nameplate replay run.nmp --speed 60
-  nameplate replay gpu.csv --at 2026-03-01T12:00:00Z")]
+  nameplate replay run.nmp --at 2026-03-01T12:00:00Z
+
+Space holds it, + and - change the speed.")]
 pub struct Replay {
-    /// A recording or a foreign log.
+    /// A recording.
     pub file: PathBuf,
-    /// How many recorded seconds pass in one.
+    /// How many recorded seconds pass in one, 0.1 to 10000.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = speed)]
     pub speed: f64,
     /// Where to begin.
@@ -197,13 +207,25 @@ pub struct Replay {
 
 /// `nameplate export`
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  nameplate export run.nmp --to csv > run.csv")]
+#[command(after_help = "Examples:
+  nameplate export run.nmp --to csv > run.csv
+  nameplate export run.nmp --to csv --every 1m --from 2026-03-01T12:00:00Z
+  nameplate export run.nmp --to jsonl | jq '.devices[0].power_w'")]
 pub struct Export {
-    /// A recording or a foreign log.
+    /// A recording.
     pub file: PathBuf,
     /// What to write.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: ExportFormat,
+    /// Write the first tick of each period of this length only.
+    #[arg(long, value_name = "DURATION", value_parser = value::span)]
+    pub every: Option<Duration>,
+    /// Begin here (RFC 3339).
+    #[arg(long, value_name = "TIME", value_parser = value::time)]
+    pub from: Option<jiff::Timestamp>,
+    /// End here.
+    #[arg(long, value_name = "TIME", value_parser = value::time)]
+    pub until: Option<jiff::Timestamp>,
 }
 
 /// `nameplate diagnose`
@@ -363,6 +385,6 @@ pub struct Probe {
 fn speed(text: &str) -> Result<f64, String> {
     text.parse::<f64>()
         .ok()
-        .filter(|speed| (0.01..=100_000.0).contains(speed))
-        .ok_or_else(|| format!("\"{text}\" is not a speed from 0.01 to 100000"))
+        .filter(|speed| (0.1..=10_000.0).contains(speed))
+        .ok_or_else(|| format!("\"{text}\" is not a speed from 0.1 to 10000"))
 }

@@ -7,15 +7,6 @@ use crate::publish::platforms_json;
 /// The answer of a command that this version lacks.
 pub(super) fn not_in_this_version(command: &Command) -> CliError {
     let (command, instead) = match command {
-        Command::Record(_) => (
-            "record",
-            "`nameplate stream >> FILE` keeps what is read as JSON lines",
-        ),
-        Command::Replay(_) => (
-            "replay",
-            "`nameplate demo` shows the screen on simulated devices",
-        ),
-        Command::Export(_) => ("export", "`nameplate stream` writes JSON lines"),
         Command::Diagnose(_) => (
             "diagnose",
             "`nameplate once` says what is already known of each device",

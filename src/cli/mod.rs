@@ -3,23 +3,30 @@
 //! The program is a function of its arguments and a [`World`]; nothing here prints on its own.
 
 pub mod args;
+mod background;
 pub mod config;
 mod demo;
 mod error;
+mod export;
 mod later;
 mod lines;
 mod log;
 mod once;
 mod probe;
+mod record;
+mod recorder;
 mod screen;
 mod settings;
 mod shared;
+mod signals;
 mod small;
 mod source;
 mod stream;
 pub mod value;
 mod words;
 
+#[cfg(test)]
+mod record_tests;
 #[cfg(test)]
 mod tests;
 
@@ -173,6 +180,14 @@ fn dispatch(command: Option<Command>, shared: &Shared, world: &mut World) -> Res
             once::run(source::live(&settings), args.format, &settings, world)?
         }
         Some(Command::Stream(args)) => stream::run(source::live(&settings), &args, world)?,
+        Some(Command::Record(args)) if args.background => background::start(&args, world)?,
+        Some(Command::Record(args)) if args.status => background::status(&args, world)?,
+        Some(Command::Record(args)) if args.stop => background::stop(&args, world)?,
+        Some(Command::Record(args)) => record::run(source::live(&settings), &args, world)?,
+        Some(Command::Replay(args)) => {
+            screen::run(screen::Started::Replay(&args), &settings, world)?;
+        }
+        Some(Command::Export(args)) => export::run(&args, world)?,
         Some(Command::Themes) => small::themes(&settings, world)?,
         Some(Command::Platforms(args)) => later::platforms(&args, world)?,
         Some(other) => return Err(later::not_in_this_version(&other)),

@@ -1,5 +1,6 @@
 //! `nameplate` and `nameplate demo`: the screen on a source.
 
+use super::args::Replay;
 use super::source::{self, Source, session};
 use super::{CliError, Settings, World};
 use crate::app::App;
@@ -18,6 +19,8 @@ pub(super) enum Started<'a> {
     Live,
     /// A case of the demo.
     Demo(Option<&'a str>),
+    /// A recording.
+    Replay(&'a Replay),
 }
 
 /// Draws a source until the user quits.
@@ -66,12 +69,16 @@ fn open(started: Started<'_>, settings: &Settings) -> Result<Source, CliError> {
     match started {
         Started::Live => Ok(source::live(settings)),
         Started::Demo(case) => source::demo(case, settings),
+        Started::Replay(args) => source::replay(args),
     }
 }
 
 fn begin(source: Source, settings: &Settings) -> Result<Running, CliError> {
     let history = source.config.history;
-    let session = session(source.kind, source.config)?;
+    let session = match source.start {
+        Some(start) => source::session_from(source.kind, start)?,
+        None => session(source.kind, source.config)?,
+    };
     let (sender, ticks) = unbounded_channel();
     let feed = source
         .feed

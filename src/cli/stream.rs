@@ -3,6 +3,7 @@
 use super::args::Stream;
 use super::lines::LineWriter;
 use super::once::all_have_answered;
+use super::signals::{Signals, until};
 use super::source::{Source, session};
 use super::words::CatalogueWords;
 use super::{CliError, World};
@@ -11,7 +12,6 @@ use crate::publish::{EventCursor, snapshot_json_since};
 use crate::session::Session;
 use crate::text::{Catalogue, Lang};
 use std::time::Duration;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::time::Instant;
@@ -62,44 +62,11 @@ pub(super) fn run(source: Source, args: &Stream, world: &mut World) -> Result<()
                 world.stdout = stdout;
                 result.map_err(CliError::writing)
             }
-            () = signals.patience(asked) => Ok(()),
+            () = patience(&mut signals, asked) => Ok(()),
         }
     });
     handle.tell(Control::Stop);
     result
-}
-
-/// The signals that end a stream cleanly.
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
-}
-
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
-        })
-    }
-
-    async fn any(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hangup.recv() => {}
-        }
-    }
-
-    /// Waits until a reader that takes nothing has been waited for long enough since the signal to end.
-    async fn patience(&mut self, asked: bool) {
-        if !asked {
-            self.any().await;
-        }
-        tokio::time::sleep(GRACE).await;
-    }
 }
 
 /// Why there are no more lines.
@@ -108,6 +75,14 @@ enum End {
     Asked,
     /// All is written that was to be, or nothing can be written any more.
     Done,
+}
+
+/// Waits until a reader that takes nothing has been waited for long enough since the signal to end.
+async fn patience(signals: &mut Signals, asked: bool) {
+    if !asked {
+        signals.any().await;
+    }
+    tokio::time::sleep(GRACE).await;
 }
 
 struct Lines {
@@ -170,13 +145,5 @@ impl Lines {
         let events = self.cursor.advance(&snapshot);
         let document = snapshot_json_since(&snapshot, "stream", &words, events);
         Some(format!("{document}\n"))
-    }
-}
-
-/// Waits until an instant, or for ever.
-async fn until(end: Option<Instant>) {
-    match end {
-        Some(end) => tokio::time::sleep_until(end).await,
-        None => std::future::pending().await,
     }
 }

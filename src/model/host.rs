@@ -108,6 +108,33 @@ impl HostSample {
             ("cpu_quota_cores", self.cpu_quota_cores),
         ]
     }
+
+    /// The slot of a figure by its name in [`HostSample::figures`]; `None` for a name that this version does not know.
+    pub fn figure_mut(&mut self, name: &str) -> Option<&mut Reading<f64>> {
+        Some(match name {
+            "cpu_ratio" => &mut self.cpu_ratio,
+            "load1" => &mut self.load1,
+            "memory_used_bytes" => &mut self.memory_used_bytes,
+            "memory_limit_bytes" => &mut self.memory_limit_bytes,
+            "swap_used_bytes" => &mut self.swap_used_bytes,
+            "psi_cpu_some_ratio" => &mut self.psi_cpu_some_ratio,
+            "psi_io_some_ratio" => &mut self.psi_io_some_ratio,
+            "psi_io_full_ratio" => &mut self.psi_io_full_ratio,
+            "psi_memory_full_ratio" => &mut self.psi_memory_full_ratio,
+            "cgroup_throttled_ratio" => &mut self.cgroup_throttled_ratio,
+            "net_rx_bytes_per_s" => &mut self.net_rx_bytes_per_s,
+            "net_tx_bytes_per_s" => &mut self.net_tx_bytes_per_s,
+            "tcp_retransmit_ratio" => &mut self.tcp_retransmit_ratio,
+            "tcp_segments" => &mut self.tcp_segments,
+            "disk_read_bytes_per_s" => &mut self.disk_read_bytes_per_s,
+            "disk_write_bytes_per_s" => &mut self.disk_write_bytes_per_s,
+            "infiniband_rx_bytes_per_s" => &mut self.infiniband_rx_bytes_per_s,
+            "infiniband_tx_bytes_per_s" => &mut self.infiniband_tx_bytes_per_s,
+            "infiniband_errors" => &mut self.infiniband_errors,
+            "cpu_quota_cores" => &mut self.cpu_quota_cores,
+            _ => return None,
+        })
+    }
 }
 
 /// What the host is, read once.

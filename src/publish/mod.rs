@@ -13,6 +13,7 @@ mod platforms;
 #[cfg(test)]
 pub(crate) mod sample;
 mod snapshot;
+mod table;
 mod text;
 
 pub use demos::{DemoCase, demos_json};
@@ -20,6 +21,7 @@ pub use events::EventCursor;
 pub use number::timestamp;
 pub use platforms::platforms_json;
 pub use snapshot::{snapshot_json, snapshot_json_since};
+pub use table::{table_header, table_rows};
 pub use text::{TextOptions, snapshot_text};
 
 use crate::model::{DeviceView, ProbeReport, StateWord};

@@ -88,6 +88,7 @@ pub async fn run(
         match effect {
             Some(Effect::Quit) => break,
             Some(Effect::Interval(interval)) => running.feed.tell(Control::Interval(interval)),
+            Some(Effect::Speed(speed)) => running.feed.tell(Control::Speed(speed)),
             Some(Effect::Copy(text)) => copy(&mut screen, &text)?,
             Some(Effect::Redraw) => screen.repaint()?,
             Some(Effect::Suspend) => {

@@ -52,6 +52,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("nvml_wrapper", &["probe"]),
     ("nvml_wrapper_sys", &["probe"]),
     ("libloading", &["probe"]),
+    ("rusqlite", &["record"]),
     ("clap", &["cli"]),
 ];
 

@@ -13,6 +13,8 @@ mod nvidia;
 mod nvidia_captures;
 mod nvidia_states;
 mod pty;
+mod recorder;
+mod recording;
 mod refresh;
 mod screens;
 mod stage;

@@ -41,6 +41,7 @@ catalogue! { chrome:
     chrome_key_pause();
     chrome_key_resume();
     chrome_key_interval();
+    chrome_key_speed();
     chrome_key_copy();
     chrome_key_demo();
     chrome_key_retry();

@@ -60,6 +60,15 @@ fn banner(app: &App, picture: &Snapshot, look: &Look, line: Rect, buf: &mut Buff
             Role::BannerDemo,
         ),
         SourceKind::Demo(case) => (t.chrome_demo_banner(case), Role::BannerDemo),
+        SourceKind::Recording(file) | SourceKind::Log(file)
+            if (app.speed() - 1.0).abs() > f64::EPSILON =>
+        {
+            let speed = app.speed();
+            (
+                t.chrome_replay_speed(file, clock(picture, look), speed, times),
+                Role::BannerReplay,
+            )
+        }
         SourceKind::Recording(file) | SourceKind::Log(file) => (
             t.chrome_replay_banner(file, clock(picture, look)),
             Role::BannerReplay,
@@ -281,6 +290,7 @@ fn hints(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
             Action::Back => t.chrome_key_back(),
             Action::Pause if app.is_paused() => t.chrome_key_resume(),
             Action::Pause => t.chrome_key_pause(),
+            Action::Faster if app.is_replay() => t.chrome_key_speed(),
             Action::Faster => t.chrome_key_interval(),
             Action::Copy => t.chrome_key_copy(),
             Action::Demo => t.chrome_key_demo(),

@@ -1,0 +1,182 @@
+//! `nameplate record --background`, `--status`, `--stop`: a recorder that no login holds.
+
+use super::args::Record;
+use super::recorder::{default_file, failure};
+use super::{CliError, World};
+use crate::record::{Reader, RecordError, Writer};
+use crate::text::clean;
+use std::fs::OpenOptions;
+use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a recorder may take to begin, and to end.
+const PATIENCE: Duration = Duration::from_secs(30);
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// The file that is meant.
+///
+/// # Errors
+/// As [`default_file`].
+pub(super) fn file_of(args: &Record, world: &World) -> Result<PathBuf, CliError> {
+    match &args.output {
+        Some(path) => Ok(path.clone()),
+        None => default_file(world),
+    }
+}
+
+/// Makes this process a session of its own, so that a logout does not reach it.
+///
+/// # Errors
+/// The system refuses.
+pub(super) fn detach() -> Result<(), CliError> {
+    rustix::process::setsid()
+        .map(|_| ())
+        .map_err(|error| CliError::System {
+            operation: "leaving the login's session".to_owned(),
+            source: error.into(),
+            next: "use `nohup nameplate record &`",
+        })
+}
+
+/// Starts the recorder and waits until it has the file.
+///
+/// # Errors
+/// It does not begin; its own words are told.
+pub(super) fn start(args: &Record, world: &mut World) -> Result<(), CliError> {
+    let path = file_of(args, world)?;
+    if let Some(pid) = Writer::holder(&path) {
+        let pid = Some(pid);
+        return Err(failure("record", &RecordError::Busy { path, pid }));
+    }
+    let starting = |source| CliError::System {
+        operation: "starting the recorder".to_owned(),
+        source,
+        next: "check the limits on processes (ulimit -u)",
+    };
+    let said = match &world.folders.state {
+        Some(folder) => folder.join("recorder.log"),
+        None => PathBuf::from("/dev/null"),
+    };
+    if let Some(folder) = said.parent() {
+        std::fs::create_dir_all(folder).map_err(starting)?;
+    }
+    let log = OpenOptions::new()
+        .create(true)
+        .write(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&said)
+        .map_err(starting)?;
+    let arguments = std::env::args_os().skip(1).map(|argument| {
+        if argument == "--background" {
+            "--detached".into()
+        } else {
+            argument
+        }
+    });
+    let mut child = Command::new(std::env::current_exe().map_err(starting)?)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log)
+        .spawn()
+        .map_err(starting)?;
+    let end = Instant::now() + PATIENCE;
+    while Writer::holder(&path) != Some(child.id()) {
+        if child.try_wait().map_err(starting)?.is_some() || Instant::now() > end {
+            return Err(CliError::Failed(format!(
+                "record: the recorder has not begun: {}",
+                last_line(&said)
+            )));
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+    world.say(&format!(
+        "process {} records into {}; `nameplate record --stop{}` ends it\n",
+        child.id(),
+        shown(&path),
+        option(args),
+    ))
+}
+
+/// Says who records, and up to when.
+///
+/// # Errors
+/// The answer cannot be written.
+pub(super) fn status(args: &Record, world: &mut World) -> Result<(), CliError> {
+    let path = file_of(args, world)?;
+    let Some(pid) = Writer::holder(&path) else {
+        return world.say(&format!("nobody records into {}\n", shown(&path)));
+    };
+    let newest = Reader::open(&path).and_then(|reader| reader.newest());
+    let newest = match newest {
+        Ok(Some(at)) => format!("its newest tick is of {at:.0}"),
+        Ok(None) => "it has no tick yet".to_owned(),
+        Err(error) => clean(&error.to_string()).into_owned(),
+    };
+    world.say(&format!(
+        "process {pid} records into {}; {newest}\n",
+        shown(&path)
+    ))
+}
+
+/// Ends the recorder, and waits until it has sealed its file.
+///
+/// # Errors
+/// It may not be ended, or does not end.
+pub(super) fn stop(args: &Record, world: &mut World) -> Result<(), CliError> {
+    let path = file_of(args, world)?;
+    let Some(pid) = Writer::holder(&path) else {
+        return world.say(&format!("nobody records into {}\n", shown(&path)));
+    };
+    let process = i32::try_from(pid)
+        .ok()
+        .filter(|_| Writer::is_held_by(&path, pid))
+        .and_then(rustix::process::Pid::from_raw);
+    let ended = process.map_or(Err(rustix::io::Errno::SRCH), |process| {
+        rustix::process::kill_process(process, rustix::process::Signal::TERM)
+    });
+    ended.map_err(|error| CliError::System {
+        operation: format!("ending process {pid}"),
+        source: error.into(),
+        next: "end it where it was started: another container or user",
+    })?;
+    let end = Instant::now() + PATIENCE;
+    while Writer::holder(&path) == Some(pid) {
+        if Instant::now() > end {
+            return Err(CliError::Failed(format!(
+                "record: process {pid} does not end; next: see whether its disk answers"
+            )));
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+    world.say(&format!(
+        "process {pid} has ended; {} is whole\n",
+        shown(&path)
+    ))
+}
+
+fn option(args: &Record) -> String {
+    args.output
+        .as_ref()
+        .map_or_else(String::new, |path| format!(" -o {}", shown(path)))
+}
+
+fn shown(path: &Path) -> String {
+    clean(&path.to_string_lossy()).into_owned()
+}
+
+/// The last thing that the recorder said of itself.
+fn last_line(path: &Path) -> String {
+    let mut text = String::new();
+    let read = std::fs::File::open(path).map(|file| file.take(64 * 1024).read_to_string(&mut text));
+    let line = match read {
+        Ok(Ok(_)) => text.lines().next_back().map(str::to_owned),
+        _ => None,
+    };
+    let line = line.unwrap_or_else(|| "it said nothing".to_owned());
+    clean(line.trim_start_matches("nameplate: record: ")).into_owned()
+}

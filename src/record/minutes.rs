@@ -1,0 +1,223 @@
+//! The plain table: a row for each device and minute, for `sqlite3` and for what outlives the blocks.
+
+use crate::model::{DeviceId, DeviceView, Figure, Phase, PhaseSeconds, Snapshot};
+use jiff::Timestamp;
+use rusqlite::{Connection, params};
+use std::collections::BTreeMap;
+
+/// Sum and count, for a mean.
+#[derive(Debug, Clone, Copy, Default)]
+struct Mean {
+    sum: f64,
+    count: u32,
+}
+
+impl Mean {
+    fn take(&mut self, value: Option<f64>) {
+        if let Some(value) = value {
+            self.sum += value;
+            self.count += 1;
+        }
+    }
+
+    fn get(self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / f64::from(self.count))
+    }
+}
+
+const MEANS: [Figure; 8] = [
+    Figure::Power,
+    Figure::Utilization,
+    Figure::Work,
+    Figure::Clock,
+    Figure::PcieRx,
+    Figure::PcieTx,
+    Figure::NvlinkRx,
+    Figure::NvlinkTx,
+];
+
+/// One device in one minute.
+#[derive(Debug, Clone)]
+struct Row {
+    samples: u32,
+    means: [Mean; MEANS.len()],
+    power_max: Option<f64>,
+    temperature_max: Option<f64>,
+    headroom_min: Option<f64>,
+    memory_max: Option<f64>,
+    energy: Option<(f64, f64)>,
+    phases_before: PhaseSeconds,
+    phases: PhaseSeconds,
+}
+
+impl Row {
+    fn new(view: &DeviceView, before: Option<PhaseSeconds>) -> Self {
+        Self {
+            samples: 0,
+            means: [Mean::default(); MEANS.len()],
+            power_max: None,
+            temperature_max: None,
+            headroom_min: None,
+            memory_max: None,
+            energy: None,
+            phases_before: before.unwrap_or(view.phase_seconds),
+            phases: view.phase_seconds,
+        }
+    }
+
+    fn take(&mut self, view: &DeviceView) {
+        self.phases = view.phase_seconds;
+        // A value that is held over from an earlier tick is no new sample.
+        let fresh = |figure| {
+            let value = view.figures.get(figure);
+            value
+                .ok()
+                .filter(|_| value.age_s == 0.0 && view.silent.is_none())
+        };
+        for (mean, figure) in self.means.iter_mut().zip(MEANS) {
+            mean.take(fresh(figure));
+        }
+        let most = |slot: &mut Option<f64>, value: Option<f64>| {
+            *slot = slot.map_or(value, |s| Some(value.map_or(s, |v| s.max(v))));
+        };
+        most(&mut self.power_max, fresh(Figure::Power));
+        most(&mut self.temperature_max, fresh(Figure::Temperature));
+        most(&mut self.memory_max, fresh(Figure::MemoryUsed));
+        if let Some(headroom) = fresh(Figure::Headroom) {
+            self.headroom_min = Some(self.headroom_min.map_or(headroom, |h| h.min(headroom)));
+        }
+        if let Some(energy) = fresh(Figure::Energy) {
+            self.energy = Some((self.energy.map_or(energy, |(first, _)| first), energy));
+        }
+        if view.silent.is_none() && view.age_s.is_some() {
+            self.samples += 1;
+        }
+    }
+
+    fn phase(&self, phase: Phase) -> f64 {
+        (self.phases.get(phase) - self.phases_before.get(phase)).max(0.0)
+    }
+}
+
+/// Gathers a minute, and gives its rows.
+#[derive(Debug, Default)]
+pub(super) struct Minutes {
+    /// Where the minute began: a whole one, but for the first of a run.
+    began: Option<Timestamp>,
+    newest: Option<Timestamp>,
+    rows: BTreeMap<DeviceId, Row>,
+    changed: bool,
+}
+
+impl Minutes {
+    /// Whether this instant begins another minute than the one gathered: what was gathered is to be written first.
+    pub(super) fn is_over(&self, at: Timestamp) -> bool {
+        self.began
+            .is_some_and(|began| at.as_second().div_euclid(60) != began.as_second().div_euclid(60))
+    }
+
+    /// Begins the minute of this instant.
+    pub(super) fn turn(&mut self, at: Timestamp) {
+        if !self.is_over(at) {
+            return;
+        }
+        self.began = Timestamp::from_second(at.as_second().div_euclid(60) * 60).ok();
+        for row in self.rows.values_mut() {
+            *row = Row {
+                samples: 0,
+                means: Default::default(),
+                power_max: None,
+                temperature_max: None,
+                headroom_min: None,
+                memory_max: None,
+                energy: row.energy.map(|(_, last)| (last, last)),
+                phases_before: row.phases,
+                phases: row.phases,
+            };
+        }
+    }
+
+    /// Takes what the session made of a tick.
+    pub(super) fn take(&mut self, snapshot: &Snapshot) {
+        let whole = Timestamp::from_second(snapshot.at.as_second()).ok();
+        self.began = self.began.or(whole);
+        self.newest = Some(snapshot.at);
+        self.changed = true;
+        for view in &snapshot.devices {
+            self.rows
+                .entry(view.device.id.clone())
+                .or_insert_with(|| Row::new(view, None))
+                .take(view);
+        }
+        let listed = |id: &DeviceId| snapshot.devices.iter().any(|d| d.device.id == *id);
+        self.rows.retain(|id, row| row.samples > 0 || listed(id));
+    }
+
+    /// Writes the rows as they stand; they may be written again until the minute is over.
+    pub(super) fn write(&mut self, db: &Connection) -> rusqlite::Result<()> {
+        let (Some(began), true) = (self.began, self.changed) else {
+            return Ok(());
+        };
+        let at = format!("{began:.0}");
+        let seconds = self
+            .newest
+            .map_or(0.0, |newest| newest.duration_since(began).as_secs_f64());
+        let mut insert = db.prepare(
+            "INSERT OR REPLACE INTO minutes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
+             ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
+        )?;
+        for (id, row) in &self.rows {
+            let [
+                power,
+                utilization,
+                work,
+                clock,
+                pcie_rx,
+                pcie_tx,
+                nvlink_rx,
+                nvlink_tx,
+            ] = row.means.map(Mean::get);
+            let io_wait = row.phases.io_wait.map(|_| row.phase(Phase::IoWait));
+            insert.execute(params![
+                at,
+                &*id.0,
+                seconds,
+                row.samples,
+                round(power, 3),
+                round(row.power_max, 3),
+                round(
+                    row.energy
+                        .map(|(first, last)| last - first)
+                        .filter(|e| *e >= 0.0),
+                    3
+                ),
+                row.temperature_max,
+                row.headroom_min,
+                round(utilization, 6),
+                round(work, 6),
+                row.memory_max.map(|bytes| bytes as i64),
+                round(clock, 1),
+                round(pcie_rx, 0),
+                round(pcie_tx, 0),
+                round(nvlink_rx, 0),
+                round(nvlink_tx, 0),
+                round(Some(row.phase(Phase::Compute)), 3),
+                round(io_wait, 3),
+                round(Some(row.phase(Phase::Queue)), 3),
+                round(Some(row.phase(Phase::Idle)), 3),
+                round(Some(row.phase(Phase::Unobserved)), 3),
+            ])?;
+        }
+        Ok(())
+    }
+
+    /// What was gathered so far is in the file.
+    pub(super) fn written(&mut self) {
+        self.changed = false;
+    }
+}
+
+fn round(value: Option<f64>, decimals: i32) -> Option<f64> {
+    let scale = 10_f64.powi(decimals);
+    value.map(|v| (v * scale).round() / scale)
+}

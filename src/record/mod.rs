@@ -1,0 +1,27 @@
+//! Recordings: one SQLite file with everything that is needed to say the same again.
+//!
+//! The newest ticks stand as small rows, one each; every five minutes they become a block of compressed columns. Beside
+//! them: the session's `Start` (its bytes are the caller's), a plain table with a row for each device and minute that
+//! `sqlite3` can read, and one for events. [`Writer`] writes, [`Reader`] reads back exactly the same ticks, up to the
+//! damage where there is some.
+
+mod block;
+mod columns;
+mod error;
+mod lock;
+mod minutes;
+mod place;
+mod reader;
+mod replay;
+mod schema;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::RecordError;
+pub use place::Journal;
+pub use reader::{Reader, Record, Records, StartRecord};
+pub use replay::Replay;
+pub use schema::SCHEMA_VERSION;
+pub use writer::{Limits, Writer};

@@ -1,0 +1,437 @@
+//! Writing a recording.
+
+use super::block;
+use super::error::RecordError;
+use super::lock::Lock;
+use super::minutes::Minutes;
+use super::place::{Journal, journal_at};
+use super::schema::{first_crc, meaning, open_for_writing, row_crc};
+use crate::model::{Change, Snapshot, Tick};
+use crate::units::MonoTime;
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, params};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Rows wait at most so long before they are in the file: what a kill costs.
+const FLUSH_S: f64 = 1.0;
+/// The row of the current minute is renewed so often.
+const MINUTE_ROW_S: f64 = 10.0;
+/// A block is sealed early where it has this many samples (many devices, short intervals), so that memory stays flat.
+const SEAL_SAMPLES: usize = 20_000;
+
+/// How much is kept, and in what portions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// Blocks older than this go.
+    pub keep: Duration,
+    /// The oldest blocks go when the file holds more bytes than this.
+    pub bytes: u64,
+    /// Rows become a block after so long.
+    pub seal: Duration,
+    /// A `Start` is due so often.
+    pub start: Duration,
+}
+
+impl Default for Limits {
+    /// 30 days, 1 GiB, blocks of five minutes, a `Start` every hour.
+    fn default() -> Self {
+        Self {
+            keep: Duration::from_secs(30 * 86_400),
+            bytes: 1 << 30,
+            seal: Duration::from_secs(300),
+            start: Duration::from_secs(3600),
+        }
+    }
+}
+
+/// A tick that is not in the file yet.
+struct Waiting {
+    n: i64,
+    at_ns: i64,
+    body: Vec<u8>,
+    events: Vec<(String, Option<String>, &'static str, String)>,
+    devices: Vec<(String, u32, String, &'static str)>,
+}
+
+/// Writes one file. The only writer that the file has: others are refused while this one lives.
+pub struct Writer {
+    pub(super) db: Connection,
+    path: PathBuf,
+    journal: Journal,
+    limits: Limits,
+    /// Number of the next tick.
+    next: i64,
+    waiting: Vec<Waiting>,
+    flushed: Option<MonoTime>,
+    minute_written: Option<MonoTime>,
+    started: Option<MonoTime>,
+    tail_began: Option<MonoTime>,
+    tail_samples: usize,
+    minutes: Minutes,
+    _lock: Lock,
+}
+
+impl Writer {
+    /// Opens a recording to go on with it, or makes one. What an earlier writer left in rows is sealed.
+    ///
+    /// # Errors
+    /// Another process writes it; it is something else, damaged or too new; the system refuses.
+    pub fn open(path: &Path, limits: Limits) -> Result<Self, RecordError> {
+        let lock = Lock::take(path)?;
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+        let journal = journal_at(folder.unwrap_or(Path::new(".")));
+        let db = open_for_writing(path, journal)?;
+        let mut writer = Self {
+            db,
+            path: path.to_owned(),
+            journal,
+            limits,
+            next: 1,
+            waiting: Vec::new(),
+            flushed: None,
+            minute_written: None,
+            started: None,
+            tail_began: None,
+            tail_samples: 0,
+            minutes: Minutes::default(),
+            _lock: lock,
+        };
+        writer.next = writer.last()? + 1;
+        writer.seal()?;
+        Ok(writer)
+    }
+
+    /// How it is journalled, as its place allows.
+    #[must_use]
+    pub const fn journal(&self) -> Journal {
+        self.journal
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The PID of the process that writes a recording at present.
+    #[must_use]
+    pub fn holder(path: &Path) -> Option<u32> {
+        Lock::holder(path)
+    }
+
+    /// Whether the process of this number, as it is seen from here, is the one that writes a recording.
+    #[must_use]
+    pub fn is_held_by(path: &Path, pid: u32) -> bool {
+        Lock::is_open_in(path, pid)
+    }
+
+    /// Whether the next tick is to have a `Start` before it.
+    #[must_use]
+    pub fn start_due(&self, mono: MonoTime) -> bool {
+        self.started
+            .is_none_or(|at| mono.seconds_since(at) >= self.limits.start.as_secs_f64())
+    }
+
+    /// Stores what the session stood at before the next tick. `fresh`: it says more than the ticks before it (a new
+    /// run, or a time in which nothing could be written), so a reader takes it up.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn start(&mut self, tick: &Tick, fresh: bool, body: &[u8]) -> Result<(), RecordError> {
+        // Blocks begin where a Start stands, so that old ones can go without breaking what follows.
+        self.flush()?;
+        self.seal()?;
+        let packed = block::pack(body).map_err(|e| self.failed("packing", &e.to_string()))?;
+        let at_ns = nanoseconds(tick.at);
+        let crc = row_crc(&[self.next, at_ns, i64::from(fresh)], &packed);
+        self.db
+            .execute(
+                "INSERT INTO starts VALUES (?1, ?2, ?3, ?4, ?5)",
+                params![self.next, at_ns, fresh, crc, packed],
+            )
+            .map_err(|e| meaning("writing to", &self.path, &e))?;
+        self.started = Some(tick.mono);
+        self.prune(at_ns)
+    }
+
+    /// Takes a tick, with what the session made of it. It is in the file within a second of ticks.
+    ///
+    /// # Errors
+    /// [`RecordError::Full`]: the ticks that waited are lost, and the file is as it was; try again with a fresh
+    /// `Start`. Others: give up.
+    pub fn append(&mut self, tick: &Tick, snapshot: Option<&Snapshot>) -> Result<(), RecordError> {
+        let body = postcard::to_allocvec(tick)
+            .map_err(|error| self.failed("packing", &error.to_string()))?;
+        let events = tick.events.iter().map(|event| {
+            let device = event.device.as_ref().map(|id| id.0.to_string());
+            let at = format!("{:.3}", event.at);
+            (at, device, event.kind.word(), event.text.to_string())
+        });
+        let devices = tick.changes.iter().filter_map(|change| match change {
+            Change::Device(device) => Some((
+                device.id.0.to_string(),
+                device.index,
+                device.name.to_string(),
+                device.vendor.word(),
+            )),
+            _ => None,
+        });
+        self.waiting.push(Waiting {
+            n: self.next,
+            at_ns: nanoseconds(tick.at),
+            body,
+            events: events.collect(),
+            devices: devices.collect(),
+        });
+        self.next += 1;
+        self.tail_began.get_or_insert(tick.mono);
+        self.tail_samples += tick.samples.len();
+        let minute_over = self.minutes.is_over(tick.at);
+        if minute_over {
+            self.flush()?;
+            self.write_minutes()?;
+            self.minutes.turn(tick.at);
+        }
+        if let Some(snapshot) = snapshot {
+            self.minutes.take(snapshot);
+        }
+        let since = |at: Option<MonoTime>| at.map_or(f64::MAX, |at| tick.mono.seconds_since(at));
+        // Half an interval early is better than a whole one late.
+        let due = FLUSH_S - tick.interval.as_secs_f64() / 2.0;
+        if since(self.flushed) >= due || since(self.flushed) < 0.0 {
+            self.flush()?;
+            self.flushed = Some(tick.mono);
+        }
+        if since(self.minute_written) >= MINUTE_ROW_S {
+            self.write_minutes()?;
+            self.minute_written = Some(tick.mono);
+        }
+        let full = since(self.tail_began) >= self.limits.seal.as_secs_f64();
+        if self.tail_samples >= SEAL_SAMPLES || full && self.tail_began.is_some() {
+            self.flush()?;
+            self.seal()?;
+        }
+        Ok(())
+    }
+
+    /// Seals what is there and leaves one plain file.
+    ///
+    /// # Errors
+    /// It cannot be written; what was written before stays.
+    pub fn close(mut self) -> Result<(), RecordError> {
+        self.flush()?;
+        self.write_minutes()?;
+        self.seal()?;
+        // The room that rows have left is given back; where that fails, the file is only larger.
+        let _ = self.give_back();
+        // Without the log the file can be copied and read anywhere. A reader that is at work keeps the log; so be it.
+        let _ = self
+            .db
+            .pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()));
+        Ok(())
+    }
+
+    /// Each step gives one page back.
+    fn give_back(&self) -> rusqlite::Result<()> {
+        let mut vacuum = self.db.prepare("PRAGMA incremental_vacuum")?;
+        let mut steps = vacuum.query([])?;
+        while steps.next()?.is_some() {}
+        Ok(())
+    }
+
+    /// Number of the last tick in the file, 0 where there is none.
+    fn last(&self) -> Result<i64, RecordError> {
+        let newest = |query: &str| -> Result<i64, RecordError> {
+            self.db
+                .query_row(query, [], |row| row.get::<_, Option<i64>>(0))
+                .map(|n| n.unwrap_or(0))
+                .map_err(|e| meaning("reading", &self.path, &e))
+        };
+        let tail = newest("SELECT max(n) FROM tail")?;
+        let block =
+            newest("SELECT last FROM blocks ORDER BY first DESC LIMIT 1").or_else(|error| {
+                match error {
+                    RecordError::Failed { .. } => Ok(0),
+                    other => Err(other),
+                }
+            })?;
+        let first = newest("SELECT first - 1 FROM recording")?;
+        Ok(tail.max(block).max(first))
+    }
+
+    /// Puts the waiting rows into the file, all or none. None: they are lost, and their numbers free again.
+    fn flush(&mut self) -> Result<(), RecordError> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let result = in_transaction(&self.db, |db| {
+            let mut row = db.prepare("INSERT INTO tail VALUES (?1, ?2, ?3, ?4)")?;
+            for waiting in &self.waiting {
+                let crc = row_crc(&[waiting.n, waiting.at_ns], &waiting.body);
+                row.execute(params![waiting.n, waiting.at_ns, crc, waiting.body])?;
+                for (at, device, kind, text) in &waiting.events {
+                    db.execute(
+                        "INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5)",
+                        params![waiting.n, at, device, kind, text],
+                    )?;
+                }
+                for device in &waiting.devices {
+                    db.execute(
+                        "INSERT OR REPLACE INTO devices VALUES (?1, ?2, ?3, ?4)",
+                        params![device.0, device.1, device.2, device.3],
+                    )?;
+                }
+            }
+            Ok(())
+        });
+        let first = self.waiting.first().map_or(self.next, |w| w.n);
+        self.waiting.clear();
+        result.map_err(|error| {
+            self.next = first;
+            meaning("writing to", &self.path, &error)
+        })
+    }
+
+    fn write_minutes(&mut self) -> Result<(), RecordError> {
+        in_transaction(&self.db, |db| self.minutes.write(db))
+            .map_err(|e| meaning("writing to", &self.path, &e))?;
+        self.minutes.written();
+        Ok(())
+    }
+
+    /// Makes a block of the rows, in one transaction.
+    fn seal(&mut self) -> Result<(), RecordError> {
+        self.tail_began = None;
+        self.tail_samples = 0;
+        let rows = self.tail_rows()?;
+        let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
+            return Ok(());
+        };
+        let (first_n, first_at) = (first.0, first.1);
+        let (last_n, last_at) = (last.0, last.1);
+        let ticks: Vec<Tick> = rows.into_iter().map(|(_, _, tick)| tick).collect();
+        let samples: usize = ticks.iter().map(|t| t.samples.len()).sum();
+        let body =
+            block::encode(&ticks).map_err(|error| self.failed("packing", &error.to_string()))?;
+        let crc = row_crc(&[first_n, last_n, first_at, last_at], &body);
+        in_transaction(&self.db, |db| {
+            db.execute(
+                "INSERT INTO blocks VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                params![
+                    first_n,
+                    last_n,
+                    first_at,
+                    last_at,
+                    samples as i64,
+                    crc,
+                    body
+                ],
+            )?;
+            db.execute("DELETE FROM tail WHERE n <= ?1", [last_n])?;
+            Ok(())
+        })
+        .map_err(|e| meaning("writing to", &self.path, &e))
+    }
+
+    fn tail_rows(&self) -> Result<Vec<(i64, i64, Tick)>, RecordError> {
+        let reading = |e: rusqlite::Error| meaning("reading", &self.path, &e);
+        let mut query = self
+            .db
+            .prepare("SELECT n, at_ns, crc, body FROM tail ORDER BY n")
+            .map_err(reading)?;
+        let mut rows = query.query([]).map_err(reading)?;
+        let mut all: Vec<(i64, i64, Tick)> = Vec::new();
+        while let Some(row) = rows.next().map_err(reading)? {
+            let read = || -> rusqlite::Result<(i64, i64, i64, Vec<u8>)> {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+            };
+            let (n, at_ns, crc, body) = read().map_err(reading)?;
+            let tick = postcard::from_bytes(&body).ok();
+            match tick.filter(|_| row_crc(&[n, at_ns], &body) == crc) {
+                Some(tick) => all.push((n, at_ns, tick)),
+                None => {
+                    return Err(RecordError::Damaged {
+                        path: self.path.clone(),
+                        after: all.last().map(|(_, _, tick)| tick.at),
+                        what: format!("row {n} is not what was written"),
+                    });
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Lets the oldest blocks go while they are too old or too many, always up to the next `Start`: what remains begins
+    /// with one, and with the ledger in it.
+    fn prune(&mut self, now_ns: i64) -> Result<(), RecordError> {
+        let reading = |e: rusqlite::Error| meaning("reading", &self.path, &e);
+        loop {
+            let pragma = |name| {
+                self.db
+                    .pragma_query_value(None, name, |row| row.get::<_, i64>(0))
+                    .map_err(reading)
+            };
+            let used = (pragma("page_count")? - pragma("freelist_count")?) * pragma("page_size")?;
+            let keep = i64::try_from(self.limits.keep.as_nanos()).unwrap_or(i64::MAX);
+            let oldest = self
+                .db
+                .query_row(
+                    "SELECT last_at_ns FROM blocks ORDER BY first LIMIT 1",
+                    [],
+                    |row| row.get::<_, i64>(0),
+                )
+                .optional()
+                .map_err(reading)?;
+            let too_old = oldest.is_some_and(|at| now_ns.saturating_sub(at) > keep);
+            let too_many = u64::try_from(used).is_ok_and(|used| used > self.limits.bytes);
+            let second = self
+                .db
+                .query_row(
+                    "SELECT min(n) FROM starts WHERE n > (SELECT min(n) FROM starts)",
+                    [],
+                    |row| row.get::<_, Option<i64>>(0),
+                )
+                .map_err(reading)?;
+            let (true, Some(cut)) = (too_old || too_many, second) else {
+                return Ok(());
+            };
+            in_transaction(&self.db, |db| {
+                db.execute("DELETE FROM blocks WHERE last < ?1", [cut])?;
+                db.execute("DELETE FROM starts WHERE n < ?1", [cut])?;
+                db.execute(
+                    "UPDATE recording SET first = ?1, crc = ?2",
+                    [cut, first_crc(cut)],
+                )?;
+                Ok(())
+            })
+            .map_err(|e| meaning("writing to", &self.path, &e))?;
+        }
+    }
+
+    fn failed(&self, operation: &'static str, reason: &str) -> RecordError {
+        RecordError::Failed {
+            operation,
+            path: self.path.clone(),
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+fn in_transaction(
+    db: &Connection,
+    work: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+) -> rusqlite::Result<()> {
+    let transaction = db.unchecked_transaction()?;
+    work(&transaction)?;
+    transaction.commit()
+}
+
+/// Wall time as the file has it; good until 2262.
+pub(super) fn nanoseconds(at: Timestamp) -> i64 {
+    i64::try_from(at.as_nanosecond()).unwrap_or(if at.as_second() < 0 {
+        i64::MIN
+    } else {
+        i64::MAX
+    })
+}

@@ -1,0 +1,152 @@
+//! The running recorder: killed, ended, refused.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use nameplate::record::{Reader, Record};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// The recorder on an empty root: no device, no host; its ticks come all the same.
+fn recorder(folder: &Path) -> Child {
+    let root = folder.join("root");
+    std::fs::create_dir_all(&root).unwrap();
+    Command::new(env!("CARGO_BIN_EXE_nameplate"))
+        .args(["record", "--interval", "0.1s", "-o"])
+        .arg(folder.join("a.nmp"))
+        .arg("--root")
+        .arg(root)
+        .env("XDG_STATE_HOME", folder.join("state"))
+        .env("XDG_CONFIG_HOME", folder.join("config"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Numbers of the ticks of a recording that can be read by now.
+fn ticks(path: &Path) -> usize {
+    let Ok(reader) = Reader::open(path) else {
+        return 0;
+    };
+    let records = reader.records(1).map(Result::unwrap);
+    records.filter(|r| matches!(r, Record::Tick(..))).count()
+}
+
+/// Waits until a recorder has written so many ticks.
+fn wait_for(path: &Path, count: usize) -> usize {
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        let there = ticks(path);
+        if there >= count {
+            return there;
+        }
+        assert!(Instant::now() < end, "{there} ticks in a minute");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn ended(child: Child) -> Output {
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn a_killed_recorder_keeps_what_was_written_and_another_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.nmp");
+    let mut before = 0;
+    for round in 1..=4 {
+        let mut child = recorder(folder.path());
+        let there = wait_for(&path, before + 5 * round);
+        child.kill().unwrap();
+        ended(child);
+        let after = ticks(&path);
+        assert!(after >= there, "{after} of {there}");
+        before = after;
+    }
+}
+
+#[test]
+fn a_recorder_ends_cleanly_and_lets_no_second_one_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.nmp");
+    for signal in [
+        rustix::process::Signal::TERM,
+        rustix::process::Signal::INT,
+        rustix::process::Signal::HUP,
+    ] {
+        let child = recorder(folder.path());
+        let before = ticks(&path);
+        wait_for(&path, before + 3);
+        let second = ended(recorder(folder.path()));
+        assert_eq!(second.status.code(), Some(1));
+        let said = String::from_utf8(second.stderr).unwrap();
+        let pid = format!("is being recorded by process {}; next: ", child.id());
+        assert!(said.contains(&pid), "{said}");
+        let id = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(id, signal).unwrap();
+        let output = ended(child);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(stdout.lines().count(), 2, "{stdout}");
+        let names: Vec<_> = std::fs::read_dir(folder.path())
+            .unwrap()
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.starts_with("a.nmp"))
+            .collect();
+        assert_eq!(names, ["a.nmp"], "one plain file");
+    }
+}
+
+#[test]
+fn a_recorder_in_the_background_has_a_session_of_its_own_and_is_stopped_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("root");
+    std::fs::create_dir_all(&root).unwrap();
+    let record = |option: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_nameplate"))
+            .args(["record", option, "--interval", "0.1s", "--root"])
+            .arg(&root)
+            .env("XDG_STATE_HOME", folder.path().join("state"))
+            .env("XDG_CONFIG_HOME", folder.path().join("config"))
+            .output()
+            .unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (
+            output.status.code(),
+            text(output.stdout),
+            text(output.stderr),
+        )
+    };
+    assert!(record("--status").1.starts_with("nobody records into "));
+    let (code, stdout, stderr) = record("--background");
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    let pid: u32 = stdout.split(' ').nth(1).unwrap().parse().unwrap();
+    assert!(
+        stdout.ends_with("; `nameplate record --stop` ends it\n"),
+        "{stdout}"
+    );
+    let path = folder.path().join("state/nameplate/recording.nmp");
+    wait_for(&path, 3);
+    let process = rustix::process::Pid::from_raw(pid as i32);
+    let session = rustix::process::getsid(process).unwrap();
+    assert_eq!(Some(session), process, "a session of its own");
+    let (code, stdout, _) = record("--status");
+    assert_eq!(code, Some(0));
+    assert!(
+        stdout.starts_with(&format!("process {pid} records into ")),
+        "{stdout}"
+    );
+    let (code, _, stderr) = record("--background");
+    assert_eq!(code, Some(1));
+    assert!(
+        stderr.contains(&format!("by process {pid}; next: ")),
+        "{stderr}"
+    );
+    let (code, stdout, stderr) = record("--stop");
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    assert!(
+        stdout.starts_with(&format!("process {pid} has ended; ")),
+        "{stdout}"
+    );
+    assert!(record("--stop").1.starts_with("nobody records into "));
+}
