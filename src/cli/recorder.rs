@@ -97,7 +97,6 @@ pub(super) struct Recorder {
     /// Devices of the earlier run that this one has not seen.
     unseen: Vec<DeviceId>,
     ticks_with_devices: u32,
-    ticks: u64,
     paused: Option<MonoTime>,
     /// The next Start says more than the ticks before it.
     fresh: bool,
@@ -122,7 +121,6 @@ impl Recorder {
             earlier,
             unseen: Vec::new(),
             ticks_with_devices: 0,
-            ticks: 0,
             paused: None,
             fresh: true,
         })
@@ -138,9 +136,9 @@ impl Recorder {
         &self.session
     }
 
-    /// Ticks taken so far.
-    pub(super) const fn ticks(&self) -> u64 {
-        self.ticks
+    /// Ticks of this run that are in the file.
+    pub(super) fn ticks(&self) -> u64 {
+        self.writer.ticks()
     }
 
     /// Folds a tick and stores it.
@@ -150,7 +148,6 @@ impl Recorder {
     pub(super) fn take(&mut self, mut tick: Tick) -> Result<Option<Turn>, CliError> {
         self.take_up(&tick);
         self.let_go(&mut tick);
-        self.ticks += 1;
         let tries = self
             .paused
             .is_none_or(|since| tick.mono.seconds_since(since) >= RETRY_S);

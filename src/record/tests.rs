@@ -532,6 +532,7 @@ fn a_full_disk_is_told_and_the_file_stays_whole() {
     room(&writer, 1 << 30);
     writer.start(&all[150], true, b"fresh").unwrap();
     write(&mut writer, &all[150..]);
+    assert_eq!(writer.ticks(), 30 + kept.len() as u64 + 50);
     writer.close().unwrap();
     let expected: Vec<Tick> = all[..30]
         .iter()

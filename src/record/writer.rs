@@ -62,6 +62,8 @@ pub struct Writer {
     limits: Limits,
     /// Number of the next tick.
     next: i64,
+    /// What it was when the file was opened.
+    opened_at: i64,
     waiting: Vec<Waiting>,
     flushed: Option<MonoTime>,
     minute_written: Option<MonoTime>,
@@ -88,6 +90,7 @@ impl Writer {
             journal,
             limits,
             next: 1,
+            opened_at: 1,
             waiting: Vec::new(),
             flushed: None,
             minute_written: None,
@@ -98,8 +101,15 @@ impl Writer {
             _lock: lock,
         };
         writer.next = writer.last()? + 1;
+        writer.opened_at = writer.next;
         writer.seal()?;
         Ok(writer)
+    }
+
+    /// Ticks that this writer has put into the file, or will at the next flush.
+    #[must_use]
+    pub fn ticks(&self) -> u64 {
+        u64::try_from(self.next - self.opened_at).unwrap_or(0)
     }
 
     /// How it is journalled, as its place allows.
