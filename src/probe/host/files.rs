@@ -4,6 +4,7 @@ use crate::model::{Absent, Reading};
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 /// The largest file that is read whole; what is longer is cut. A host with 400 cores has some 200 KiB of /proc/stat.
@@ -14,6 +15,8 @@ const LARGEST: u64 = 1 << 20;
 pub(super) struct Files {
     root: PathBuf,
     buffer: Vec<u8>,
+    /// Files of the running kernel that are read each time: opening one costs more than reading it.
+    kept: Vec<(String, File)>,
 }
 
 impl Files {
@@ -21,6 +24,7 @@ impl Files {
         Self {
             root: root.to_owned(),
             buffer: Vec::with_capacity(8192),
+            kept: Vec::new(),
         }
     }
 
@@ -36,8 +40,27 @@ impl Files {
 
     /// A file's text; bytes that are not UTF-8 are replaced.
     pub(super) fn read(&mut self, absolute: &str) -> Reading<Cow<'_, str>> {
+        if self.is_live() && is_kept(absolute) {
+            return self.read_kept(absolute);
+        }
         let path = self.path(absolute);
         self.read_at_most(&path, LARGEST)
+    }
+
+    /// A file that stays open; the kernel makes its text anew when it is read from the start.
+    fn read_kept(&mut self, absolute: &str) -> Reading<Cow<'_, str>> {
+        let place = self.kept.iter().position(|(name, _)| name == absolute);
+        let (name, file) = match place {
+            Some(place) => self.kept.swap_remove(place),
+            None => {
+                let file = File::open(absolute).map_err(|error| reason(&error))?;
+                (absolute.to_owned(), file)
+            }
+        };
+        // One that fails is opened anew the next time.
+        read_from_start(&file, &mut self.buffer).map_err(|error| reason(&error))?;
+        self.kept.push((name, file));
+        Ok(String::from_utf8_lossy(&self.buffer))
     }
 
     /// The text of a file whose path already has the root in it.
@@ -58,6 +81,35 @@ impl Files {
     pub(super) fn number(&mut self, path: &Path) -> Reading<u64> {
         let text = self.read_at_most(path, 64)?;
         text.trim().parse().map_err(|_| Absent::NotReported)
+    }
+}
+
+/// Whether a file belongs to the whole system and never ends: files of a process go with it.
+fn is_kept(absolute: &str) -> bool {
+    let rest = absolute.strip_prefix("/proc/");
+    rest.is_some_and(|rest| {
+        !rest.starts_with("self") && !rest.starts_with(|c: char| c.is_ascii_digit())
+    })
+}
+
+/// The whole text from its first byte, at most [`LARGEST`] bytes.
+fn read_from_start(file: &File, buffer: &mut Vec<u8>) -> io::Result<()> {
+    const STEP: usize = 8192;
+    buffer.clear();
+    loop {
+        let filled = buffer.len();
+        buffer.resize(filled + STEP, 0);
+        let read = match file.read_at(&mut buffer[filled..], filled as u64) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                buffer.truncate(filled);
+                continue;
+            }
+            read => read,
+        };
+        buffer.truncate(filled + *read.as_ref().unwrap_or(&0));
+        if read? == 0 || buffer.len() as u64 >= LARGEST {
+            return Ok(());
+        }
     }
 }
 
@@ -115,6 +167,26 @@ mod tests {
         ] {
             assert_eq!(reason(&io::Error::from_raw_os_error(errno)), expected);
         }
+    }
+
+    #[test]
+    fn a_kept_file_is_read_anew_each_time() {
+        let mut files = Files::new(Path::new("/"));
+        let up = |files: &mut Files| files.read("/proc/uptime").map(|text| text.len() > 3);
+        assert_eq!((up(&mut files), up(&mut files)), (Ok(true), Ok(true)));
+        let first = files
+            .read("/proc/stat")
+            .map(|text| text.starts_with("cpu "));
+        let second = files
+            .read("/proc/stat")
+            .map(|text| text.starts_with("cpu "));
+        assert_eq!((first, second), (Ok(true), Ok(true)));
+        assert_eq!(files.kept.len(), 2);
+        assert!(!is_kept("/proc/self/stat") && !is_kept("/proc/17/stat") && !is_kept("/sys/x"));
+        assert_eq!(
+            files.read("/proc/none").map(|_| ()),
+            Err(Absent::NotSupported)
+        );
     }
 
     #[test]

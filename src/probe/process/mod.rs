@@ -55,7 +55,7 @@ impl Default for Pace {
             pcie_stale: Duration::from_secs(5),
             side_deadline: Duration::from_secs(2),
             backoff: super::backoff::FIRST,
-            hold: Duration::from_millis(400),
+            hold: Duration::from_millis(12),
             close: Duration::from_secs(1),
         }
     }

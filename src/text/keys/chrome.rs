@@ -3,8 +3,6 @@
 catalogue! { chrome:
     /// The source is a live probe.
     chrome_live();
-    /// The source is the recorder's stream.
-    chrome_from_recorder();
     /// The view is frozen; ticks go on.
     chrome_paused();
     /// The newest sample is older than two intervals.
@@ -15,29 +13,16 @@ catalogue! { chrome:
     chrome_up(duration);
     /// The instance in one line of the header, as in "RunPod 8 x H100 SXM".
     chrome_fleet(count, times, name);
-    chrome_devices(count);
     chrome_no_devices();
     chrome_interval(interval);
     chrome_demo_banner(case);
     chrome_demo_speed(case, speed, times);
     chrome_replay_banner(file, at);
     chrome_replay_speed(file, at, speed, times);
-    chrome_more_above(count);
-    chrome_more_below(count);
-    chrome_too_small(width, height);
     chrome_starting();
     chrome_copied(lines);
-    chrome_copy_failed(reason);
-    chrome_stopping();
-    chrome_not_in_this_version();
     chrome_key_select();
     chrome_key_open();
-    chrome_key_verdicts();
-    chrome_key_meter();
-    chrome_key_processes();
-    chrome_key_host();
-    chrome_key_events();
-    chrome_key_mark();
     chrome_key_pause();
     chrome_key_resume();
     chrome_key_interval();
@@ -49,8 +34,6 @@ catalogue! { chrome:
     chrome_key_help();
     chrome_key_quit();
     chrome_key_scroll();
-    chrome_name_enter();
-    chrome_name_space();
     chrome_name_escape();
     chrome_name_page_up();
     chrome_name_page_down();

@@ -12,7 +12,6 @@ catalogue! { device:
     device_section_nvlink();
     device_section_health();
     device_section_processes();
-    device_section_instances();
     device_uuid();
     device_pci_address();
     device_driver();
@@ -28,7 +27,6 @@ catalogue! { device:
     device_scope_board();
     device_scope_module();
     device_limit_enforced();
-    device_limit_default();
     device_limit_range(low, high);
     device_rated();
     device_plate_source_driver();
@@ -81,7 +79,6 @@ catalogue! { device:
     device_last_xid();
     device_persistence();
     device_mig();
-    device_compute_mode();
     device_process(pid, name);
     /// A process whose number means nothing in this container.
     device_process_foreign(pid);

@@ -1,7 +1,6 @@
 //! The help screen; its rows come from the keymap.
 
 catalogue! { help:
-    help_title();
     help_section_move();
     help_section_views();
     help_section_stream();
@@ -18,7 +17,6 @@ catalogue! { help:
     help_faster();
     help_slower();
     help_copy();
-    help_mark();
     help_demo();
     help_retry();
     help_help();

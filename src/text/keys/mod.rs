@@ -63,7 +63,6 @@ macro_rules! areas {
 
 mod chrome;
 mod device;
-mod errors;
 mod findings;
 mod help;
 mod host;
@@ -74,4 +73,4 @@ mod report;
 mod state;
 mod unit;
 
-areas! { chrome, device, errors, findings, help, host, meter, overview, probe, report, state, unit }
+areas! { chrome, device, findings, help, host, meter, overview, probe, report, state, unit }

@@ -27,9 +27,7 @@ catalogue! { overview:
     overview_ceiling_link(link);
     overview_ceiling_slows();
     overview_ceiling_busy();
-    overview_chart_empty();
     overview_chart_absent(reason);
     overview_next();
-    overview_not(cause);
     overview_copies(key);
 }

@@ -3,7 +3,6 @@
 catalogue! { probe:
     probe_none_title();
     probe_none_hint(key);
-    probe_looking(vendor);
     probe_looked_for(library);
     probe_status_ok(version);
     probe_status_no_library();
@@ -12,22 +11,11 @@ catalogue! { probe:
     probe_status_no_permission();
     probe_status_crashed();
     probe_status_timed_out();
-    probe_no_library_no_card(vendor);
-    probe_no_library_card(vendor, address);
-    probe_no_library_container(library);
-    probe_no_device(library, version);
-    probe_no_device_container();
-    probe_mismatch(library, kernel);
-    probe_no_permission(path);
-    probe_crashed(library, wait);
-    probe_timed_out(call, since);
-    probe_restarting(wait);
     probe_next_install_driver(vendor);
     probe_next_container_flag();
     probe_next_reload();
     probe_next_group(group);
     probe_next_library_flag(flag);
-    probe_not_in_this_version(vendor);
     probe_host_works();
     probe_next_no_hardware(vendor);
     probe_next_recreate();

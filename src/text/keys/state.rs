@@ -3,13 +3,7 @@
 catalogue! { state:
     state_working();
     state_idle();
-    state_throttled();
-    state_stalled();
-    state_degraded();
-    state_lost();
     state_unknown();
-    /// The worst state of a row is written in capitals where the script has them.
-    state_stalled_loud();
     state_lost_loud();
     /// Idle while a process keeps memory.
     state_held();
@@ -17,7 +11,6 @@ catalogue! { state:
     state_capped();
     /// Little or no thermal headroom.
     state_hot();
-    state_paused();
     /// Answers no more within its deadline.
     state_timed_out();
     state_compute();
@@ -28,23 +21,17 @@ catalogue! { state:
     /// Short forms for the meter line.
     state_io_short();
     state_unobserved_short();
-    state_suspect();
-    state_likely();
-    state_sure();
     /// Why a value is not there.
     state_absent_not_supported();
     state_absent_no_permission();
     state_absent_no_library();
     state_absent_lost();
     state_absent_timed_out();
-    state_absent_implausible();
     state_absent_stale();
     state_absent_not_reported();
     state_absent_transition();
     state_absent_implausible_raw(raw);
     state_absent_since(reason, since);
-    /// A value with its age, for one older than an interval.
-    state_aged(value, age);
     state_throttle_gpu_idle();
     state_throttle_applications_clocks_setting();
     state_throttle_sw_power_cap();
@@ -57,17 +44,6 @@ catalogue! { state:
     /// A bit that the vendor has not documented.
     state_throttle_unknown(name);
     state_no_throttle();
-    state_cause_none();
-    state_cause_unknown();
-    state_cause_device_lost();
-    state_cause_pcie_link();
-    state_cause_pcie_saturated();
-    state_cause_power_cap();
-    state_cause_power_drift();
-    state_cause_thermal();
-    state_cause_idle_billed();
-    state_yes();
-    state_no();
     state_on();
     state_off();
     state_doubtful();
