@@ -102,7 +102,7 @@ fn wait(
         if left.is_zero() {
             return Err(TIMEOUT);
         }
-        std::thread::sleep(left.min(Duration::from_millis(50)));
+        std::thread::sleep(left.min(Duration::from_millis(250)));
     }
 }
 
