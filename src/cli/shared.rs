@@ -51,13 +51,13 @@ pub struct Shared {
     /// auto, always, never, 16, 256 or truecolor [default: auto].
     #[arg(long, global = true, env = "NAMEPLATE_COLOR", value_name = "WHEN", value_parser = color)]
     pub color: Option<ColorChoice>,
-    /// One line after another, for screen readers and logs.
+    /// One line after another, for screen readers and logs (not in this version: nothing changes).
     #[arg(long, global = true, env = "NAMEPLATE_LINEAR", num_args = 0, default_missing_value = "true", value_parser = FalseyValueParser::new())]
     pub linear: Option<bool>,
     /// en or zh-CN [default: as the locale says].
     #[arg(long, global = true, env = "NAMEPLATE_LANG", value_name = "LANG", value_parser = lang)]
     pub lang: Option<Lang>,
-    /// Zone of logs that name none [default: local].
+    /// Zone of the times on the screen, and of logs that name none [default: local].
     #[arg(long, global = true, env = "NAMEPLATE_TZ", value_name = "ZONE", value_parser = zone_name)]
     pub tz: Option<String>,
     /// Another library with NVML's names (never from the environment).
@@ -66,16 +66,16 @@ pub struct Shared {
     /// Where /proc, /sys and the vendors' files are looked for (never from the environment) [default: /].
     #[arg(long, global = true, value_name = "DIR")]
     pub root: Option<PathBuf>,
-    /// Ask no platform who and where this instance is.
+    /// Ask no platform who and where this instance is (no platform is asked in this version).
     #[arg(long, global = true, env = "NAMEPLATE_NO_PLATFORM", num_args = 0, default_missing_value = "true", value_parser = FalseyValueParser::new())]
     pub no_platform: Option<bool>,
-    /// The platform, where it cannot be found out.
+    /// The platform, where it cannot be found out (no platform is asked in this version).
     #[arg(long, global = true, env = "NAMEPLATE_PLATFORM", value_name = "NAME")]
     pub platform: Option<String>,
-    /// Another base address of the platform (never from the environment).
+    /// Another base address of the platform (no platform is asked in this version) (never from the environment).
     #[arg(long, global = true, value_name = "URL")]
     pub platform_url: Option<String>,
-    /// Keep no recording.
+    /// Keep no recording (the screen keeps none in this version).
     #[arg(long, global = true, env = "NAMEPLATE_NO_RECORD", num_args = 0, default_missing_value = "true", value_parser = FalseyValueParser::new())]
     pub no_record: Option<bool>,
 }

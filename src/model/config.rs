@@ -131,12 +131,3 @@ impl Default for Config {
         }
     }
 }
-
-/// A configuration file, for messages that name it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigFile {
-    /// Its path.
-    pub path: std::path::PathBuf,
-    /// Its text.
-    pub text: String,
-}

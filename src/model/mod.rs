@@ -14,7 +14,7 @@ mod snapshot;
 mod tick;
 mod view;
 
-pub use config::{Config, ConfigFile, Granularity, Price, PriceScope, PriceSource};
+pub use config::{Config, Granularity, Price, PriceScope, PriceSource};
 pub use cost::{
     BillingStart, BillingStartSource, Charge, Cost, Energy, OfWhich, Phase, PhaseSeconds,
 };
