@@ -36,7 +36,7 @@ theme = "dark"
 #ascii = true
 # "auto", "always", "never", "16", "256" or "truecolor".
 color = "auto"
-# One line after another, for screen readers and logs.
+# One line after another, for screen readers and logs (not in this version: nothing changes).
 linear = false
 # "en" or "zh-CN". Without it, as the locale says.
 #lang = "en"
