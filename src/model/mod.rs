@@ -12,6 +12,7 @@ mod plates;
 mod reading;
 mod snapshot;
 mod tick;
+mod verdict;
 mod view;
 
 pub use config::{Config, Granularity, Price, PriceScope, PriceSource};
@@ -26,8 +27,9 @@ pub use metric::{Metric, Unit};
 pub use plates::{PlateEntry, Plates, PlatesError};
 pub use reading::{Absent, Reading, Readings};
 pub use snapshot::{
-    BoardView, Confidence, DeviceView, Evidence, EvidenceKind, Known, KnownKind, PathView,
-    ProcessView, Snapshot, SourceKind, Startup, StateWord, Verdict, VerdictState,
+    BoardView, DeviceView, Known, KnownKind, PathView, ProcessView, Snapshot, SourceKind, Startup,
+    StateWord,
 };
 pub use tick::{Change, DeviceProcess, ProbeHint, ProbeReport, ProbeStatus, Process, Sample, Tick};
+pub use verdict::{Cause, Confidence, Evidence, EvidenceKind, Verdict, VerdictState};
 pub use view::{Figure, Figures, Value};

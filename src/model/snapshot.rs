@@ -6,6 +6,7 @@ use super::event::{Event, Level};
 use super::host::{Host, HostSample};
 use super::reading::{Absent, Reading, Readings};
 use super::tick::{DeviceProcess, ProbeReport, Process};
+use super::verdict::Verdict;
 use super::view::{Figures, Value};
 use crate::units::MonoTime;
 use jiff::Timestamp;
@@ -47,116 +48,6 @@ pub struct Startup {
     pub driver_visible: Option<Timestamp>,
     pub first_process: Option<Timestamp>,
     pub first_compute: Option<Timestamp>,
-}
-
-/// A device's state in a verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[allow(missing_docs)] // the contract's words
-pub enum VerdictState {
-    Working,
-    Idle,
-    Throttled,
-    Stalled,
-    Degraded,
-    Lost,
-    Unknown,
-}
-
-impl VerdictState {
-    /// The contract's word.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Working => "working",
-            Self::Idle => "idle",
-            Self::Throttled => "throttled",
-            Self::Stalled => "stalled",
-            Self::Degraded => "degraded",
-            Self::Lost => "lost",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-/// How sure a verdict is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs)] // the contract's words
-pub enum Confidence {
-    Suspect,
-    Likely,
-    Sure,
-}
-
-impl Confidence {
-    /// The contract's word.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Suspect => "suspect",
-            Self::Likely => "likely",
-            Self::Sure => "sure",
-        }
-    }
-}
-
-/// What kind of witness a number is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)] // the contract's words
-pub enum EvidenceKind {
-    Power,
-    Clock,
-    Counter,
-    Link,
-    Host,
-    Peer,
-    Event,
-    Memory,
-}
-
-impl EvidenceKind {
-    /// The contract's word.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Power => "power",
-            Self::Clock => "clock",
-            Self::Counter => "counter",
-            Self::Link => "link",
-            Self::Host => "host",
-            Self::Peer => "peer",
-            Self::Event => "event",
-            Self::Memory => "memory",
-        }
-    }
-}
-
-/// A number with its threshold and whose threshold it is.
-#[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)] // the contract's names
-pub struct Evidence {
-    pub metric: &'static str,
-    pub kind: EvidenceKind,
-    pub value: f64,
-    pub unit: &'static str,
-    /// `<`, `<=`, `>`, `>=` or `=`.
-    pub comparison: &'static str,
-    pub threshold: f64,
-    /// `device`, `plate`, `baseline`, `article`, `paper:<id>` or `config`.
-    pub whose: &'static str,
-    pub window_s: f64,
-}
-
-/// The outcome for one device. Before the rules exist: working, idle, lost or unknown, with what is plainly seen.
-#[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)] // the contract's names
-pub struct Verdict {
-    pub state: VerdictState,
-    /// `none`, `device_lost` or `unknown`.
-    pub cause: &'static str,
-    pub confidence: Confidence,
-    pub since: Option<Timestamp>,
-    pub counts: bool,
-    pub evidence: Vec<Evidence>,
 }
 
 /// The word and colour of a device's row: what can be said of it from this tick alone.

@@ -249,7 +249,7 @@ fn verdict_json(view: &DeviceView, words: &dyn Words) -> Json {
         .collect();
     json!({
         "state": verdict.state.word(),
-        "cause": verdict.cause,
+        "cause": verdict.cause.word(),
         "confidence": verdict.confidence.word(),
         "since": time_or_null(verdict.since),
         "counts": verdict.counts,

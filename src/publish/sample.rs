@@ -93,7 +93,7 @@ pub(crate) fn device_view(index: u32, why: Absent) -> DeviceView {
         phase_seconds: PhaseSeconds::default(),
         verdict: Verdict {
             state: VerdictState::Unknown,
-            cause: "unknown",
+            cause: Cause::Unknown,
             confidence: Confidence::Suspect,
             since: None,
             counts: false,
@@ -166,7 +166,7 @@ fn busy_device() -> DeviceView {
     };
     view.word = StateWord::Working;
     view.verdict.state = VerdictState::Working;
-    view.verdict.cause = "none";
+    view.verdict.cause = Cause::None;
     view.verdict.since = Some(at(-100_000));
     view.verdict.evidence = vec![Evidence {
         metric: "power_ratio",

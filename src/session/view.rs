@@ -4,9 +4,9 @@ use super::derive::{Derived, Moment};
 use super::device::{DeviceState, REASON_COUNTERS};
 use super::{Session, known, throttle};
 use crate::model::{
-    Absent, BoardView, Charge, Confidence, DeviceKind, DeviceView, Energy, Evidence, EvidenceKind,
-    Figure, HostSample, Metric, PathView, ProcessView, Reading, Snapshot, StateWord, Value,
-    Verdict, VerdictState,
+    Absent, BoardView, Cause, Charge, Confidence, DeviceKind, DeviceView, Energy, Evidence,
+    EvidenceKind, Figure, HostSample, Metric, PathView, ProcessView, Reading, Snapshot, StateWord,
+    Value, Verdict, VerdictState,
 };
 use crate::units::MonoTime;
 
@@ -261,9 +261,9 @@ fn verdict(state: &DeviceState, utilization: Value, threshold: f64, interval_s: 
         window_s: interval_s,
     });
     let (cause, confidence) = match shown.state {
-        VerdictState::Lost => ("device_lost", Confidence::Sure),
-        VerdictState::Unknown => ("unknown", Confidence::Suspect),
-        _ => ("none", Confidence::Likely),
+        VerdictState::Lost => (Cause::DeviceLost, Confidence::Sure),
+        VerdictState::Unknown => (Cause::Unknown, Confidence::Suspect),
+        _ => (Cause::None, Confidence::Likely),
     };
     Verdict {
         state: shown.state,

@@ -39,7 +39,7 @@ fn a_lost_device_keeps_its_row_history_and_meter_while_the_others_go_on() {
     };
     assert_eq!(
         (lost.word, lost.verdict.state, lost.verdict.cause),
-        (StateWord::Lost, VerdictState::Lost, "device_lost")
+        (StateWord::Lost, VerdictState::Lost, Cause::DeviceLost)
     );
     assert!(lost.verdict.counts);
     assert_eq!(lost.figures.get(Figure::Power).reading, Err(Absent::Lost));
@@ -186,7 +186,7 @@ fn without_a_first_sample_nothing_is_claimed() {
         (StateWord::Unknown, Phase::Unobserved, None)
     );
     assert_eq!(device.known[0].kind, KnownKind::Nothing);
-    assert_eq!(device.verdict.cause, "unknown");
+    assert_eq!(device.verdict.cause, Cause::Unknown);
     assert_eq!(device.phase_seconds.io_wait, None);
 }
 
