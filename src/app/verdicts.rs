@@ -2,7 +2,8 @@
 
 use super::words::{self, Signs};
 use crate::model::{
-    Cause, Comparison, Confidence, DeviceView, Episode, Evidence, Rejected, VerdictState, Why, Witness,
+    Cause, Comparison, Confidence, DeviceView, Episode, Evidence, KnownKind, Level, Rejected,
+    Verdict, VerdictState, Why, Witness,
 };
 use crate::text::Catalogue;
 use crate::units::{Bytes, BytesPerSecond, Ratio, Watts, format_span};
@@ -16,20 +17,132 @@ const FACTS: usize = 4;
 /// The verdict on a device as one sentence; where no cause holds, the worst that is known of it.
 #[must_use]
 pub fn of_device(view: &DeviceView, t: Catalogue, signs: Signs) -> Text {
-    let verdict = &view.verdict;
-    if verdict.cause != Cause::None && !verdict.evidence.is_empty() {
-        return sentence(verdict.cause, verdict.state, &verdict.evidence, &verdict.rejected, t, signs);
-    }
-    match view.known.first() {
-        Some(known) => words::known(&known.kind, t, signs),
+    match lines(view, t, signs).into_iter().next() {
+        Some((_, line)) => line,
         None => words::state(view.word, t),
     }
+}
+
+/// All that is to be said of a device, worst first: the verdict, then what is known beside it.
+#[must_use]
+pub fn lines(view: &DeviceView, t: Catalogue, signs: Signs) -> Vec<(Level, Text)> {
+    let said = spoken(view);
+    let mut lines = Vec::with_capacity(view.known.len() + 1);
+    if let Some(verdict) = said {
+        let sentence = sentence(
+            verdict.cause,
+            verdict.state,
+            &verdict.evidence,
+            &verdict.rejected,
+            t,
+            signs,
+        );
+        let (level, line) = match verdict.confidence {
+            _ if !verdict.cause.can_count() => (Level::Info, sentence),
+            Confidence::Suspect => (Level::Warn, t.verdict_suspected(sentence)),
+            Confidence::Likely => (Level::Bad, t.verdict_probably(sentence)),
+            Confidence::Sure => (Level::Bad, sentence),
+        };
+        lines.push((level, line));
+    }
+    let cause = said.map_or(Cause::None, |verdict| verdict.cause);
+    let rest = view.known.iter().filter(|known| {
+        // Once a rule speaks, that nothing is known to be wrong is no line any more.
+        let nothing = matches!(known.kind, KnownKind::Fine { .. } | KnownKind::Nothing);
+        !covers(cause, &known.kind) && !(nothing && said.is_some())
+    });
+    lines.extend(rest.map(|known| (known.level, words::known(&known.kind, t, signs))));
+    // Pauses and kinds of work are said after what is wrong.
+    lines.sort_by_key(|(level, _)| std::cmp::Reverse(*level));
+    lines
+}
+
+/// The verdict where a rule speaks and says more than the known facts: those name money and advice for idle time,
+/// faults and lost devices.
+fn spoken(view: &DeviceView) -> Option<&Verdict> {
+    let verdict = &view.verdict;
+    let richer = matches!(
+        verdict.cause,
+        Cause::None | Cause::Unknown | Cause::IdleBilled | Cause::DeviceLost | Cause::EccXid
+    );
+    (!richer && !verdict.evidence.is_empty()).then_some(verdict)
+}
+
+/// Whether a known fact is said by the verdict already.
+const fn covers(cause: Cause, known: &KnownKind) -> bool {
+    matches!(
+        (cause, known),
+        (Cause::PowerBrake, KnownKind::Braked)
+            | (
+                Cause::Thermal,
+                KnownKind::SlowedByHeat { .. } | KnownKind::Hot { .. }
+            )
+            | (Cause::PcieSaturated, KnownKind::LinkFull { .. })
+            | (
+                Cause::PowerCap,
+                KnownKind::LimitBelowPlate { .. } | KnownKind::HeldBelowLimit { .. }
+            )
+            | (Cause::PlateMismatch, KnownKind::DefaultBelowRated { .. })
+            | (
+                Cause::CollectiveWait
+                    | Cause::LaunchBound
+                    | Cause::NetworkIo
+                    | Cause::PcieLink
+                    | Cause::InputStarved
+                    | Cause::MemoryBound,
+                KnownKind::BusyAtLowPower { .. }
+            )
+            | (Cause::NvlinkDown, KnownKind::LinksDown { .. })
+    )
+}
+
+/// What to do about the verdict, where a rule speaks.
+#[must_use]
+pub fn next_of_device(view: &DeviceView, t: Catalogue) -> Option<Vec<(String, Option<String>)>> {
+    let verdict = spoken(view)?;
+    let steps = next(verdict.cause, &verdict.evidence, view, t);
+    (!steps.is_empty()).then_some(steps)
+}
+
+/// The next command about a device, and whether it is worth asking the provider.
+#[must_use]
+pub fn next_command(view: &DeviceView, t: Catalogue) -> Option<(Text, bool)> {
+    let Some(verdict) = spoken(view) else {
+        return words::next(view, t);
+    };
+    let steps = next(verdict.cause, &verdict.evidence, view, t);
+    let command = steps.into_iter().find_map(|(_, command)| command);
+    match command {
+        Some(command) => Some((command.into(), is_the_providers(verdict.cause))),
+        None => words::next(view, t),
+    }
+}
+
+/// What only the provider can mend.
+const fn is_the_providers(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::PcieLink
+            | Cause::PowerBrake
+            | Cause::EccXid
+            | Cause::NvlinkDown
+            | Cause::DeviceLost
+            | Cause::PlateMismatch
+            | Cause::PowerCap
+    )
 }
 
 /// An episode as one sentence.
 #[must_use]
 pub fn of_episode(episode: &Episode, t: Catalogue, signs: Signs) -> Text {
-    sentence(episode.cause, episode.state, &episode.evidence, &episode.rejected, t, signs)
+    sentence(
+        episode.cause,
+        episode.state,
+        &episode.evidence,
+        &episode.rejected,
+        t,
+        signs,
+    )
 }
 
 fn sentence(
@@ -49,7 +162,11 @@ fn sentence(
     if evidence.is_empty() {
         return t.verdict_says_bare(lead);
     }
-    let facts: Vec<Text> = evidence.iter().take(FACTS).map(|e| fact(e, t, signs)).collect();
+    let facts: Vec<Text> = evidence
+        .iter()
+        .take(FACTS)
+        .map(|e| fact(e, t, signs))
+        .collect();
     t.verdict_says(lead, facts.join(&t.verdict_join()))
 }
 
@@ -128,24 +245,39 @@ pub fn next(
 ) -> Vec<(String, Option<String>)> {
     let index = view.device.index;
     let own = view.processes.as_ref().ok().and_then(|list| {
-        let ours = list.iter().find(|p| p.host.as_ref().is_some_and(|h| !h.foreign));
+        let ours = list
+            .iter()
+            .find(|p| p.host.as_ref().is_some_and(|h| !h.foreign));
         ours.map(|p| p.device.pid)
     });
-    let link = view.device.pci_address.ok().map(|address| t.findings_next_link(address));
+    let link = view
+        .device
+        .pci_address
+        .ok()
+        .map(|address| t.findings_next_link(address));
     let with = |f: fn(&Catalogue, u32) -> Text| own.map(|pid| f(&t, pid));
     let health = || Some(t.findings_next_health(index));
     let mut steps: Vec<(Text, Option<Text>)> = match cause {
         Cause::CollectiveWait => vec![
-            (t.verdict_step_stacks(), with(|t, pid| t.verdict_run_stacks(pid))),
+            (
+                t.verdict_step_stacks(),
+                with(|t, pid| t.verdict_run_stacks(pid)),
+            ),
             (t.verdict_step_nccl(), Some(t.verdict_run_nccl())),
         ],
         Cause::PcieLink => vec![(t.verdict_step_link(), link)],
         Cause::PcieSaturated => vec![(t.verdict_step_topology(), Some(t.verdict_run_topology()))],
         Cause::InputStarved | Cause::CompilePause => {
-            vec![(t.verdict_step_workers(), with(|t, pid| t.verdict_run_threads(pid)))]
+            vec![(
+                t.verdict_step_workers(),
+                with(|t, pid| t.verdict_run_threads(pid)),
+            )]
         }
         Cause::HostThrottled => vec![(t.verdict_step_quota(), Some(t.verdict_run_quota()))],
-        Cause::DiskIo => vec![(t.verdict_step_disk(), with(|t, pid| t.verdict_run_wchan(pid)))],
+        Cause::DiskIo => vec![(
+            t.verdict_step_disk(),
+            with(|t, pid| t.verdict_run_wchan(pid)),
+        )],
         Cause::NetworkIo => vec![(t.verdict_step_network(), Some(t.verdict_run_network()))],
         Cause::PowerCap | Cause::PlateMismatch => {
             vec![(t.verdict_step_power(), Some(t.findings_next_power(index)))]
@@ -159,14 +291,20 @@ pub fn next(
         ],
         Cause::ClockLocked => vec![
             (t.verdict_step_clocks(), Some(t.findings_next_clocks(index))),
-            (t.verdict_step_reset_clocks(), Some(t.verdict_run_reset_clocks(index))),
+            (
+                t.verdict_step_reset_clocks(),
+                Some(t.verdict_run_reset_clocks(index)),
+            ),
         ],
         Cause::LaunchBound | Cause::MemoryBound => vec![(t.verdict_step_batch(), None)],
         Cause::MemoryLeak => {
             vec![(t.verdict_step_leak(), Some(t.verdict_run_memory(index)))]
         }
         Cause::HostMemory => {
-            vec![(t.verdict_step_host_memory(), Some(t.verdict_run_host_memory()))]
+            vec![(
+                t.verdict_step_host_memory(),
+                Some(t.verdict_run_host_memory()),
+            )]
         }
         Cause::EccXid if evidence.iter().any(|e| e.witness == Witness::Xid) => {
             vec![(t.verdict_step_kernel(), Some(t.findings_next_kernel()))]
@@ -179,7 +317,10 @@ pub fn next(
             vec![(t.verdict_step_kernel(), Some(t.findings_next_kernel()))]
         }
         Cause::Straggler => {
-            vec![(t.verdict_step_straggler(), Some(t.findings_next_clocks(index)))]
+            vec![(
+                t.verdict_step_straggler(),
+                Some(t.findings_next_clocks(index)),
+            )]
         }
         Cause::IdleBilled => {
             let command = own.map(|pid| t.findings_next_processes(pid));
@@ -196,17 +337,7 @@ pub fn next(
         | Cause::PanelDisagrees
         | Cause::Flapping => Vec::new(),
     };
-    // What only the provider can mend.
-    if matches!(
-        cause,
-        Cause::PcieLink
-            | Cause::PowerBrake
-            | Cause::EccXid
-            | Cause::NvlinkDown
-            | Cause::DeviceLost
-            | Cause::PlateMismatch
-            | Cause::PowerCap
-    ) {
+    if is_the_providers(cause) {
         steps.push((t.verdict_step_support(), None));
     }
     steps
@@ -308,6 +439,7 @@ pub fn witness(witness: Witness, t: Catalogue) -> Text {
         Witness::PowerSum => t.verdict_w_power_sum(),
         Witness::LimitOfPlate => t.verdict_w_limit_of_plate(),
         Witness::DefaultOfRated => t.verdict_w_default_of_rated(),
+        Witness::MemoryOfPlate => t.verdict_w_memory_of_plate(),
         Witness::ClockOfMax => t.verdict_w_clock_of_max(),
         Witness::ClockOfReference => t.verdict_w_clock_of_reference(),
         Witness::ApplicationClock => t.verdict_w_application_clock(),

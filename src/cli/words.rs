@@ -1,7 +1,7 @@
 //! What is known, in the words of a catalogue, for documents and text.
 
-use crate::app::words::{self, Signs};
 use crate::app::verdicts;
+use crate::app::words::{self, Signs};
 use crate::model::{DeviceView, Episode, ProbeReport, Rejected, StateWord};
 use crate::publish::Words;
 use crate::text::Catalogue;
@@ -40,7 +40,11 @@ impl Words for CatalogueWords {
         verdicts::of_episode(episode, self.t, self.signs).into_owned()
     }
 
-    fn episode_next(&self, episode: &Episode, device: &DeviceView) -> Vec<(String, Option<String>)> {
+    fn episode_next(
+        &self,
+        episode: &Episode,
+        device: &DeviceView,
+    ) -> Vec<(String, Option<String>)> {
         verdicts::next(episode.cause, &episode.evidence, device, self.t)
     }
 
@@ -49,8 +53,8 @@ impl Words for CatalogueWords {
     }
 
     fn next(&self, device: &DeviceView) -> Vec<(String, Option<String>)> {
-        if let Some(episode) = device.episodes.first() {
-            return self.episode_next(episode, device);
+        if let Some(steps) = verdicts::next_of_device(device, self.t) {
+            return steps;
         }
         let Some((command, ask_provider)) = words::next(device, self.t) else {
             return Vec::new();

@@ -33,7 +33,7 @@ pub use snapshot::{
     BoardView, DeviceView, Known, KnownKind, PathView, ProcessView, Snapshot, SourceKind, Startup,
     StateWord,
 };
-pub use tick::{Change, DeviceProcess, ProbeHint, ProbeReport, ProbeStatus, Process, Sample, Tick};
 pub use threshold::{Threshold, Thresholds};
+pub use tick::{Change, DeviceProcess, ProbeHint, ProbeReport, ProbeStatus, Process, Sample, Tick};
 pub use verdict::{Cause, Confidence, Episode, Verdict, VerdictState};
 pub use view::{Figure, Figures, Value};

@@ -46,7 +46,8 @@ pub trait Words {
     fn episode(&self, episode: &Episode) -> String;
 
     /// What to do about an episode of this device.
-    fn episode_next(&self, episode: &Episode, device: &DeviceView) -> Vec<(String, Option<String>)>;
+    fn episode_next(&self, episode: &Episode, device: &DeviceView)
+    -> Vec<(String, Option<String>)>;
 
     /// Why a look-alike was turned down.
     fn rejected(&self, rejected: &Rejected) -> String;
