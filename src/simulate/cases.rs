@@ -163,12 +163,12 @@ fn nothing_wrong(devices: usize) -> Vec<Truth> {
 
 fn healthy() -> Plan {
     let one = |slot| device(&H100, slot, Box::new(life(Steady(parallel(&H100, slot)))));
-    Plan {
-        timing: TIMING,
-        command: "python3 train.py --config llama-8b.yaml",
-        devices: (0..8).map(one).collect(),
-        truths: nothing_wrong(8),
-    }
+    Plan::new(
+        TIMING,
+        "python3 train.py --config llama-8b.yaml",
+        (0..8).map(one).collect(),
+        nothing_wrong(8),
+    )
 }
 
 /// Card C7: the articles' A100 of 250 W, 228 W (91.2 %) after 36 h at 92 % utilization.
@@ -194,17 +194,17 @@ fn drift() -> Plan {
     let mut card = device(&A100_PCIE, 0, Box::new(behaviour));
     // 62 °C at 250 W: a passive card in a server's air.
     card.condition.c_per_w = 0.14;
-    Plan {
-        timing: Timing {
+    Plan::new(
+        Timing {
             coarse_s: 60.0,
             full_rate: 6.0 * HOUR,
             live: 6.0 * HOUR,
             interval_s: 60.0,
         },
-        command: "python3 train.py --resume",
-        devices: vec![card],
-        truths: vec![Truth::new(0, 0.0, "power_drift", "throttled")],
-    }
+        "python3 train.py --resume",
+        vec![card],
+        vec![Truth::new(0, 0.0, "power_drift", "throttled")],
+    )
 }
 
 /// Card C4. Eight jobs, each for itself. Device 3 trained at x8 since boot without harm, until its job moved weights to
@@ -268,12 +268,7 @@ fn narrow_link() -> Plan {
         Truth::new(5, 0.0, "power_cap", "throttled"),
         Truth::new(6, 5400.0, "idle_billed", "idle"),
     ]);
-    Plan {
-        timing: TIMING,
-        command: "python3 sweep.py --worker",
-        devices,
-        truths,
-    }
+    Plan::new(TIMING, "python3 sweep.py --worker", devices, truths)
 }
 
 /// Card C1: ranks in a collective at 100 % and 14 to 22 % of 700 W (NeMo 9291, nccl 1550); the odd one at 0 % with its
@@ -310,12 +305,12 @@ fn hang() -> Plan {
         culprit: slot == ODD as u32,
         ..Truth::new(slot, begins, "collective_wait", "stalled")
     }));
-    Plan {
-        timing: TIMING,
-        command: "python3 train.py --config llama-70b.yaml",
-        devices: (0..8).map(one).collect(),
+    Plan::new(
+        TIMING,
+        "python3 train.py --config llama-70b.yaml",
+        (0..8).map(one).collect(),
         truths,
-    }
+    )
 }
 
 /// Card C19: nobody works, a process keeps the memory.
@@ -331,10 +326,10 @@ fn forgotten() -> Plan {
     };
     let mut truths = nothing_wrong(4);
     truths.extend((0..4).map(|slot| Truth::new(slot, ends, "idle_billed", "idle")));
-    Plan {
-        timing: TIMING,
-        command: "jupyter-lab --no-browser",
-        devices: (0..4).map(one).collect(),
+    Plan::new(
+        TIMING,
+        "jupyter-lab --no-browser",
+        (0..4).map(one).collect(),
         truths,
-    }
+    )
 }

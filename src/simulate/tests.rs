@@ -18,7 +18,7 @@ fn window(name: &str, until: f64, seconds: f64) -> Vec<Tick> {
     let mut kept = Vec::new();
     while simulation.next_second().0 <= until {
         let tick = simulation.tick();
-        if simulation.now_s.unwrap() > until - seconds {
+        if simulation.machine.now_s.unwrap() > until - seconds {
             kept.push(tick);
         }
     }
@@ -59,7 +59,7 @@ fn the_list_tells_the_truth_about_the_cases() {
     assert!(Simulation::case("nonsense", 1).is_none());
     for case in cases() {
         let mut simulation = Simulation::case(case.name, 1).unwrap();
-        assert_eq!(simulation.devices.len(), case.devices as usize);
+        assert_eq!(simulation.machine.devices.len(), case.devices as usize);
         assert!(simulation.history_seconds() < case.seconds);
         let causes: Vec<_> = simulation.truths().iter().map(|t| t.cause).collect();
         assert!(causes.contains(&case.cause), "{}: {causes:?}", case.name);
@@ -314,7 +314,7 @@ fn pace_follows_interval_and_speed() {
     let mut simulation = Simulation::case("healthy", 1).unwrap();
     let mut after = |order| {
         simulation.obey(order);
-        (simulation.timing.interval_s, simulation.speed)
+        (simulation.machine.timing.interval_s, simulation.speed)
     };
     assert_eq!(
         after(Control::Interval(Duration::from_millis(500))),
