@@ -82,6 +82,14 @@ impl Body {
         }
     }
 
+    /// Has been at this activity for long before the first look.
+    pub(super) fn settle(&mut self, activity: &Activity) {
+        let watts = activity.power_w.unwrap_or(self.part.resident_idle_w);
+        let settles = self.condition.inlet_c + self.c_per_w(&activity.stress) * watts;
+        self.core_c = settles.min(self.slows_at().0);
+        self.memory_c = self.core_c - 3.0;
+    }
+
     /// The driver was loaded anew: its counters begin at 0.
     pub(super) fn reset(&mut self) {
         (self.energy_j, self.capped_s, self.held_s) = (0.0, 0.0, [0.0; 4]);
@@ -422,7 +430,8 @@ impl Body {
     fn memory(&self, activity: &Activity, out: &mut Readings) {
         let part = self.part;
         // A driver counts a little even with no process.
-        let used = (activity.memory_gib * GIB / MIB).floor() + 4.0;
+        let guest = activity.owner.map_or(0.0, |owner| owner.guest_gib);
+        let used = ((activity.memory_gib + guest) * GIB / MIB).floor() + 4.0;
         for (metric, mib) in [
             (
                 Metric::MemoryUsed,

@@ -66,12 +66,16 @@ struct Round {
 
 impl Machine {
     pub(super) fn new(name: &'static str, seed: u64, plan: Plan) -> Self {
+        let body = |slot: usize, plan: &DevicePlan| {
+            let noise = Noise::new(seed, slot as u64 + 1);
+            let mut body = Body::new(plan.part, plan.condition.clone(), noise);
+            if plan.owned_for_s > 0.0 {
+                body.settle(&plan.behaviour.at(0.0));
+            }
+            body
+        };
         let running = |(slot, plan): (usize, DevicePlan)| Running {
-            body: Body::new(
-                plan.part,
-                plan.condition.clone(),
-                Noise::new(seed, slot as u64 + 1),
-            ),
+            body: body(slot, &plan),
             identity: Arc::new(identity(name, slot, seed, &plan)),
             owned: None,
             told: None,

@@ -1,7 +1,7 @@
 //! Memory, errors, devices that go away, sensors that stand still, and devices that nobody uses.
 
 use super::kit::{Dice, Draft, Label, running};
-use crate::model::{Absent, Cause, Metric, Readings};
+use crate::model::{Absent, Cause, Readings};
 use crate::simulate::behaviour::{Activity, Owner, Stress};
 use crate::simulate::host::Surroundings;
 use crate::simulate::part::{A100_PCIE, A100_SXM, H100, H200, L40S, V100};
@@ -149,12 +149,12 @@ pub(super) fn device_lost(dice: &mut Dice) -> Draft {
     draft
 }
 
-/// Card C16's look-alike: all calls fail at once (driver reload, a container that lost its devices): nothing is known,
-/// and nothing is idle.
+/// Card C16's look-alike: all calls fail at once (driver reload, a container that lost its devices) and come back:
+/// meanwhile nothing is known, and nothing is idle.
 pub(super) fn all_silent(dice: &mut Dice) -> Draft {
     let part = dice.part(&A100_SXM, &[&H100], &H200);
     let (begin, owned) = (dice.between(200.0, 400.0).round(), dice.owned());
-    let end = begin + 90.0;
+    let end = begin + dice.between(40.0, 200.0).round();
     let devices = (0..2).map(|slot| {
         let work = dice.training(part);
         running(part, slot, owned, move |_: f64| work)
@@ -162,10 +162,12 @@ pub(super) fn all_silent(dice: &mut Dice) -> Draft {
     let devices = devices.collect();
     let labels = (0..2)
         .map(|slot| Label::new(slot, (begin, end), Cause::Unknown, 2.0).also(&[Cause::DeviceLost]));
-    let mut draft = Draft::new(end, devices, labels.collect());
+    let mut draft = Draft::new(end + 90.0, devices, labels.collect());
     draft.plan.incidents = vec![
         (begin, Incident::Silent(0, Absent::TimedOut)),
         (begin, Incident::Silent(1, Absent::TimedOut)),
+        (end, Incident::Answers(0)),
+        (end, Incident::Answers(1)),
     ];
     draft
 }

@@ -8,6 +8,7 @@
 //! Seeds from [`HELD_BACK`] on are held back: they take devices that the others do not have, and no test prints them one
 //! by one.
 
+mod clean;
 mod faults;
 mod innocent;
 mod kit;
@@ -16,6 +17,7 @@ mod power;
 mod stalls;
 mod traps;
 
+pub use clean::clean;
 pub use kit::Label;
 
 use super::machine::Machine;
@@ -31,8 +33,6 @@ pub struct Family {
     pub name: &'static str,
     /// The cause that it is about; `none` for what only looks like one.
     pub about: Cause,
-    /// It takes hours: fewer of them are drawn.
-    pub long: bool,
     make: fn(&mut Dice) -> Draft,
 }
 
@@ -41,14 +41,13 @@ macro_rules! families {
         static FAMILIES: &[Family] = &[$($(Family {
             name: stringify!($name),
             about: Cause::$cause,
-            long: false,
             make: $place::$name,
         },)+)*];
     };
 }
 
 families! {
-    CollectiveWait: stalls::collective_wait stalls::collective_wait_t4,
+    CollectiveWait: stalls::collective_wait stalls::collective_wait_t4 stalls::collective_wait_one,
     InputStarved: stalls::input_starved stalls::input_starved_subsecond,
     HostThrottled: stalls::host_throttled,
     DiskIo: stalls::disk_io,
@@ -97,7 +96,7 @@ impl Family {
     /// The scenario of a seed.
     #[must_use]
     pub fn scenario(&self, seed: u64) -> Scenario {
-        let mut dice = Dice::new(seed, seed >= HELD_BACK);
+        let mut dice = Dice::new(seed, self.name, seed >= HELD_BACK);
         let Draft {
             plan,
             seconds,

@@ -20,6 +20,41 @@ pub(super) fn collective_wait_t4(dice: &mut Dice) -> Draft {
     hang(dice, &T4)
 }
 
+/// nccl 1550: the inverse: one card spins at 100 % and 152 W, the others keep their model at 0 % and 129 to 137 W.
+pub(super) fn collective_wait_one(dice: &mut Dice) -> Draft {
+    let part = dice.part(&H100, &[&A100_SXM], &H200);
+    let begin = dice.between(660.0, 900.0).round();
+    let end = begin + dice.between(380.0, 560.0).round();
+    let owned = dice.owned();
+    let lone = dice.pick(0_usize, &[1, 2]);
+    let mut labels = Vec::new();
+    let devices = (0..3).map(|slot| {
+        let work = dice.training(part);
+        let hung = if slot == lone {
+            Activity {
+                utilization: 1.0,
+                sm_active: 0.15,
+                power_w: Some(span_w(part, dice.between(0.02, 0.05))),
+                memory_gib: work.memory_gib,
+                flat: true,
+                owner: Some(Owner::SPINS),
+                ..Activity::NOTHING
+            }
+        } else {
+            Activity::held(work.memory_gib)
+        };
+        let label = Label::new(slot, (begin, end), Cause::CollectiveWait, 1.5);
+        labels.push(if slot == lone {
+            label
+        } else {
+            label.also(&[Cause::IdleBilled, Cause::None])
+        });
+        running(part, slot, owned, move |t: f64| if t >= begin { hung } else { work })
+    });
+    let devices = devices.collect();
+    Draft::new(end, devices, labels)
+}
+
 fn spin_w(dice: &mut Dice, part: &Part) -> f64 {
     match part.name {
         name if name == H100.name => dice.between(100.0, 152.0),
