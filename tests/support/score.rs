@@ -10,7 +10,7 @@
 
 use nameplate::model::{Cause, Confidence, Config, DeviceId, Plates, SourceKind, Verdict};
 use nameplate::session::{Session, Start};
-use nameplate::simulate::families::{Family, Label, Scenario};
+use nameplate::simulate::families::{Family, Label, Scenario, families};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -47,7 +47,11 @@ impl Record {
     /// What was named and is not so.
     pub fn wrong(&self) -> impl Iterator<Item = (Cause, Confidence)> + '_ {
         let Label {
-            cause, also, hint, most, ..
+            cause,
+            also,
+            hint,
+            most,
+            ..
         } = &self.label;
         self.named.iter().filter_map(move |(named, said)| {
             let right = (named == cause && said.most <= *most)
@@ -139,6 +143,105 @@ fn note(record: &mut Record, second: f64, verdict: &Verdict) {
     named.most = named.most.max(verdict.confidence);
 }
 
+/// A counting verdict where nothing is wrong, from begin to end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FalseAlarm {
+    pub device: DeviceId,
+    pub cause: Cause,
+    /// Simulated seconds.
+    pub from_s: f64,
+    pub until_s: f64,
+    pub most: Confidence,
+}
+
+/// False alarms of one machine's clean days: names of the same cause on the same device that are less than this apart
+/// are one alarm.
+const ONE_ALARM_S: f64 = 300.0;
+
+/// Folds clean work and gives its false alarms.
+pub fn false_alarms(mut scenario: Scenario, mut session: Session) -> Vec<FalseAlarm> {
+    let devices = scenario.devices();
+    let mut alarms: Vec<FalseAlarm> = Vec::new();
+    while let Some((second, tick)) = scenario.tick() {
+        session.fold(&tick);
+        verdicts(&session, |id, verdict| {
+            if !verdict.counts {
+                return;
+            }
+            let Some(device) = devices.iter().position(|d| d == id) else {
+                return;
+            };
+            let allowed = scenario.labels.iter().any(|label| {
+                label.device as usize == device
+                    && (label.from_s..=label.until_s + AFTER_S).contains(&second)
+                    && label.also.contains(&verdict.cause)
+            });
+            if allowed {
+                return;
+            }
+            let open = alarms.iter_mut().rev().find(|a| {
+                a.cause == verdict.cause && a.device == *id && second - a.until_s < ONE_ALARM_S
+            });
+            match open {
+                Some(alarm) => {
+                    alarm.until_s = second;
+                    alarm.most = alarm.most.max(verdict.confidence);
+                }
+                None => alarms.push(FalseAlarm {
+                    device: id.clone(),
+                    cause: verdict.cause,
+                    from_s: second,
+                    until_s: second,
+                    most: verdict.confidence,
+                }),
+            }
+        });
+    }
+    alarms
+}
+
+/// False alarms by cause, and per device-day.
+pub fn alarms_text(alarms: &[FalseAlarm], device_days: f64) -> String {
+    let mut by: BTreeMap<(Cause, &str), usize> = BTreeMap::new();
+    for alarm in alarms {
+        *by.entry((alarm.cause, alarm.most.word())).or_default() += 1;
+    }
+    let mut out = format!(
+        "clean work: {} false alarms that count in {device_days:.0} device-days, {:.5} per device-day\n",
+        alarms.len(),
+        alarms.len() as f64 / device_days
+    );
+    for ((cause, most), n) in by {
+        let _ = writeln!(out, "{n:>5}  {} ({most})", cause.word());
+    }
+    out
+}
+
+/// Hours until a drift was suspected and until it was likely or sure, by run of the articles' ramp.
+pub fn ramp(runs: u64, make: &(impl Fn() -> Session + Sync)) -> Vec<(Option<f64>, Option<f64>)> {
+    let Some(family) = families().iter().find(|f| f.name == "power_drift_ramp") else {
+        return Vec::new();
+    };
+    let jobs: Vec<u64> = (0..runs).collect();
+    in_threads(&jobs, |seed| {
+        let mut scenario = family.scenario(*seed);
+        let mut session = make();
+        let (mut suspect, mut verdict) = (None, None);
+        while let Some((second, tick)) = scenario.tick() {
+            session.fold(&tick);
+            verdicts(&session, |_, v| {
+                if v.cause == Cause::PowerDrift {
+                    suspect = suspect.or(Some(second / 3600.0));
+                    if v.confidence > Confidence::Suspect {
+                        verdict = verdict.or(Some(second / 3600.0));
+                    }
+                }
+            });
+        }
+        vec![(suspect, verdict)]
+    })
+}
+
 /// Records of so many scenarios of each family, by seed.
 pub fn drawn(
     families: &[&Family],
@@ -147,11 +250,11 @@ pub fn drawn(
 ) -> Vec<Record> {
     let jobs: Vec<(&Family, u64)> = families
         .iter()
-        .flat_map(|family| {
-            seeds.clone().map(move |seed| (*family, seed))
-        })
+        .flat_map(|family| seeds.clone().map(move |seed| (*family, seed)))
         .collect();
-    in_threads(&jobs, |(family, seed)| records(family.scenario(*seed), make()))
+    in_threads(&jobs, |(family, seed)| {
+        records(family.scenario(*seed), make())
+    })
 }
 
 /// Runs jobs on all cores, and gives their outcomes in the order of the jobs.
@@ -174,7 +277,9 @@ pub fn in_threads<J: Sync, O: Send>(jobs: &[J], run: impl Fn(&J) -> Vec<O> + Syn
             .collect()
     });
     done.sort_by_key(|(at, _)| *at);
-    done.into_iter().flat_map(|(_, outcomes)| outcomes).collect()
+    done.into_iter()
+        .flat_map(|(_, outcomes)| outcomes)
+        .collect()
 }
 
 /// The score of one cause.
@@ -243,7 +348,8 @@ impl Table {
                     *pair = (pair.0 + 1, pair.1 + usize::from(hit.is_some()));
                 };
                 count(&mut row.held);
-                if label.severity >= 1.25 || label.cause != label.about || !label.cause.can_count() {
+                if label.severity >= 1.25 || label.cause != label.about || !label.cause.can_count()
+                {
                     count(&mut row.beyond);
                 }
                 row.to_suspect.extend(hit.map(|n| n.first_s));
@@ -267,14 +373,24 @@ impl Table {
             .filter(|(cause, row)| cause.can_count() && row.held.0 > 0)
             .map(|(_, row)| row.f1().unwrap_or(0.0))
             .collect();
-        rows.iter().sum::<f64>() / rows.len().max(1) as f64
+        rows.iter().fold(0.0, |sum, f1| sum + f1) / rows.len().max(1) as f64
     }
 
     /// As text, a line per cause.
     pub fn text(&self, title: &str) -> String {
         let mut out = format!(
             "{title}\n{:<17}{:>5}{:>7}{:>7}{:>7} |{:>7}{:>7} |{:>8}{:>8}{:>8}{:>8} | {:<40}| false\n",
-            "cause", "n", "prec", "recall", "F1", "p>1.25", "r>1.25", "susp50", "susp95", "sure50", "sure95",
+            "cause",
+            "n",
+            "prec",
+            "recall",
+            "F1",
+            "p>1.25",
+            "r>1.25",
+            "susp50",
+            "susp95",
+            "sure50",
+            "sure95",
             "named by severity <.75 <1 <1.25 <2 more"
         );
         let share = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{v:.3}"));
@@ -283,7 +399,13 @@ impl Table {
             let curve: Vec<String> = row
                 .curve
                 .iter()
-                .map(|(all, hit)| if *all == 0 { "-".to_owned() } else { format!("{hit}/{all}") })
+                .map(|(all, hit)| {
+                    if *all == 0 {
+                        "-".to_owned()
+                    } else {
+                        format!("{hit}/{all}")
+                    }
+                })
                 .collect();
             let _ = writeln!(
                 out,
@@ -303,7 +425,11 @@ impl Table {
                 row.falsely.0
             );
         }
-        let _ = writeln!(out, "mean F1 over causes that can count: {:.3}", self.mean_f1());
+        let _ = writeln!(
+            out,
+            "mean F1 over causes that can count: {:.3}",
+            self.mean_f1()
+        );
         out
     }
 }
@@ -312,7 +438,9 @@ fn quantile(values: &[f64], at: f64) -> String {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let place = ((sorted.len() as f64 - 1.0) * at).round().max(0.0) as usize;
-    sorted.get(place).map_or("-".to_owned(), |v| format!("{v:.0}"))
+    sorted
+        .get(place)
+        .map_or("-".to_owned(), |v| format!("{v:.0}"))
 }
 
 /// The median, where there is any.

@@ -57,7 +57,11 @@ struct Segment {
 }
 
 fn quantile(u: f64) -> f64 {
-    let above = POWER_W.iter().position(|(share, _)| *share >= u).unwrap_or(0).max(1);
+    let above = POWER_W
+        .iter()
+        .position(|(share, _)| *share >= u)
+        .unwrap_or(0)
+        .max(1);
     match (POWER_W.get(above - 1), POWER_W.get(above)) {
         (Some((a, low)), Some((b, high))) => low + (high - low) * (u - a) / (b - a),
         _ => IDLE_W,
@@ -102,13 +106,18 @@ fn drawn(dice: &mut Dice, part: &Part, watts: f64) -> (Kind, Activity, f64) {
     // The A100's place in its span, on this part.
     let share = ((watts - 66.0) / (400.0 - 66.0)).clamp(0.0, 1.12);
     let work = Activity {
-        sm_active: 0.1 + 0.62 * share.min(1.0),
+        // At full utilization under 25 % of the SMs would be launches that bind (facts section 3): not clean.
+        sm_active: 0.27 + 0.45 * share.min(1.0),
         tensor_active: 0.02 + 0.44 * share.min(1.0),
         dram_active: 0.08 + 0.3 * share.min(1.0),
         power_w: Some(span_w(part, share)),
         rx_bytes_per_s: dice.factor(2e7, 2.5e9),
         tx_bytes_per_s: dice.factor(1e7, 6e8),
-        ..training(part, 1.0, (part.memory_mib / 1024.0 * dice.between(0.3, 0.9)).floor())
+        ..training(
+            part,
+            1.0,
+            (part.memory_mib / 1024.0 * dice.between(0.3, 0.9)).floor(),
+        )
     };
     if watts < IDLE_W {
         let held = dice.chance(0.5);
@@ -121,7 +130,8 @@ fn drawn(dice: &mut Dice, part: &Part, watts: f64) -> (Kind, Activity, f64) {
                 share: dice.between(0.15, 0.6),
             };
             let busy = Activity {
-                utilization: dice.between(0.3, 0.95),
+                utilization: dice.between(0.12, 0.6),
+                sm_active: 0.12,
                 ..work
             };
             return (kind, busy, dice.factor(10.0, 200.0));
@@ -158,7 +168,10 @@ fn drawn(dice: &mut Dice, part: &Part, watts: f64) -> (Kind, Activity, f64) {
     let kind = Kind::Training {
         // A length of 10 to 120 s, a period of 15 to 90 min (card C11).
         checkpoint: (dice.between(15.0, 90.0) * MINUTE, dice.between(10.0, 90.0)),
-        evaluation: (dice.between(25.0, 120.0) * MINUTE, dice.between(20.0, 180.0)),
+        evaluation: (
+            dice.between(25.0, 120.0) * MINUTE,
+            dice.between(20.0, 180.0),
+        ),
         loading: dice.between(15.0, 420.0),
     };
     (kind, trains, dice.factor(20.0, 1600.0))
@@ -219,7 +232,12 @@ fn at(segment: &Segment, part: &Part, t: f64) -> Activity {
 
 type Pauses = ((f64, f64), (f64, f64), f64);
 
-fn trains(segment: &Segment, part: &Part, into: f64, (checkpoint, evaluation, loading): Pauses) -> Activity {
+fn trains(
+    segment: &Segment,
+    part: &Part,
+    into: f64,
+    (checkpoint, evaluation, loading): Pauses,
+) -> Activity {
     let work = segment.work;
     let owner = |owner: Owner| {
         Some(Owner {
@@ -250,7 +268,11 @@ fn trains(segment: &Segment, part: &Part, into: f64, (checkpoint, evaluation, lo
             ..Owner::WORKS
         };
         return Activity {
-            tx_bytes_per_s: if saved < checkpoint.1 * 0.15 { 18e9 } else { 2e8 },
+            tx_bytes_per_s: if saved < checkpoint.1 * 0.15 {
+                18e9
+            } else {
+                2e8
+            },
             owner: owner(saves),
             ..Activity::held(work.memory_gib)
         };

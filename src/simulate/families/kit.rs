@@ -119,9 +119,11 @@ impl Dice {
     /// Each family has a stream of its own.
     pub(super) fn new(seed: u64, family: &str, held_back: bool) -> Self {
         // FNV-1a: the same on every platform and for ever.
-        let stream = family.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+        let stream = family
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+            });
         Self {
             noise: Noise::new(seed, stream),
             held_back,

@@ -49,7 +49,12 @@ pub(super) fn collective_wait_one(dice: &mut Dice) -> Draft {
         } else {
             label.also(&[Cause::IdleBilled, Cause::None])
         });
-        running(part, slot, owned, move |t: f64| if t >= begin { hung } else { work })
+        running(
+            part,
+            slot,
+            owned,
+            move |t: f64| if t >= begin { hung } else { work },
+        )
     });
     let devices = devices.collect();
     Draft::new(end, devices, labels)
