@@ -121,7 +121,7 @@ fn drawn(dice: &mut Dice, part: &Part, watts: f64) -> (Kind, Activity, f64) {
     };
     if watts < IDLE_W {
         let held = dice.chance(0.5);
-        return (Kind::Idle { held }, work, dice.factor(4.0, 240.0));
+        return (Kind::Idle { held }, work, dice.factor(15.0, 1200.0));
     }
     if watts < 130.0 {
         if dice.chance(0.5) {
@@ -134,7 +134,7 @@ fn drawn(dice: &mut Dice, part: &Part, watts: f64) -> (Kind, Activity, f64) {
                 sm_active: 0.12,
                 ..work
             };
-            return (kind, busy, dice.factor(10.0, 200.0));
+            return (kind, busy, dice.factor(30.0, 900.0));
         }
         let serves = Activity {
             utilization: dice.between(0.24, 0.35),
@@ -174,7 +174,7 @@ fn drawn(dice: &mut Dice, part: &Part, watts: f64) -> (Kind, Activity, f64) {
         ),
         loading: dice.between(15.0, 420.0),
     };
-    (kind, trains, dice.factor(20.0, 1600.0))
+    (kind, trains, dice.factor(20.0, 1100.0))
 }
 
 fn at(segment: &Segment, part: &Part, t: f64) -> Activity {

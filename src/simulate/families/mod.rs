@@ -17,6 +17,9 @@ mod power;
 mod stalls;
 mod traps;
 
+#[cfg(test)]
+mod tests;
+
 pub use clean::clean;
 pub use kit::Label;
 
