@@ -6,6 +6,7 @@ mod device;
 mod fold;
 mod happen;
 mod held;
+mod judge;
 mod known;
 mod rate;
 mod series;
@@ -16,17 +17,20 @@ mod view;
 #[cfg(test)]
 mod tests;
 
+pub use judge::limits;
 pub use series::{Series, Track};
 pub use view::worse;
 
 use crate::ledger::{Checkpoint, Ledger};
 use crate::model::{
-    Config, DeviceId, Event, Host, HostSample, PlateEntry, Plates, ProbeReport, Process,
+    Config, DeviceId, Episode, Event, Host, HostSample, PlateEntry, Plates, ProbeReport, Process,
     SourceKind, Startup, Vendor,
 };
 use crate::units::MonoTime;
+use crate::verdict::RuleSet;
 use derive::Derived;
 use device::DeviceState;
+use judge::Judge;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -55,6 +59,7 @@ pub struct Start {
     probes: Vec<ProbeReport>,
     startup: Startup,
     events: Arc<Vec<Event>>,
+    past: Arc<Vec<Episode>>,
     driver: DriverSeen,
     last: Option<Instant>,
 }
@@ -107,12 +112,25 @@ pub struct Session {
     series: BTreeMap<DeviceId, Series>,
     /// Of each device in `start`, in the same order, as of the newest tick.
     derived: Vec<Derived>,
+    judge: Judge,
 }
 
 impl Session {
     /// Begins, or goes on from where another session stood.
     #[must_use]
     pub fn new(start: Start, plates: Arc<Plates>, source: SourceKind) -> Self {
+        let rules = RuleSet::all(limits(&start.config));
+        Self::with_rules(start, plates, source, rules)
+    }
+
+    /// With other rules than all of them.
+    #[must_use]
+    pub fn with_rules(
+        start: Start,
+        plates: Arc<Plates>,
+        source: SourceKind,
+        rules: RuleSet,
+    ) -> Self {
         let ledger = Ledger::new(&start.config, start.ledger.clone());
         let mut session = Self {
             ledger,
@@ -121,6 +139,7 @@ impl Session {
             series: BTreeMap::new(),
             start,
             derived: Vec::new(),
+            judge: Judge::new(rules),
         };
         let moment = session.moment();
         session.derived = session
