@@ -56,9 +56,7 @@ pub(super) fn detach(path: &Path) -> Result<bool, CliError> {
         })
         .map_err(refused)?;
     // Where it fails it has said why, in the log that both write.
-    while child.try_wait().map_err(refused)?.is_none()
-        && Writer::holder(path) != Some(child.id())
-    {
+    while child.try_wait().map_err(refused)?.is_none() && Writer::holder(path) != Some(child.id()) {
         std::thread::sleep(LOOK_AGAIN);
     }
     Ok(false)
@@ -96,11 +94,7 @@ pub(super) fn start(args: &Record, world: &mut World) -> Result<(), CliError> {
 ///
 /// # Errors
 /// It does not begin; its own words are told.
-pub(super) fn spawn(
-    path: &Path,
-    arguments: Vec<OsString>,
-    world: &World,
-) -> Result<u32, CliError> {
+pub(super) fn spawn(path: &Path, arguments: Vec<OsString>, world: &World) -> Result<u32, CliError> {
     let starting = |source| CliError::System {
         operation: "starting the recorder".to_owned(),
         source,

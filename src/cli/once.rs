@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Of this host: what its recorder has read, where one runs, else two samples of our own.
 pub(super) fn live(format: Format, settings: &Settings, world: &mut World) -> Result<(), CliError> {
     let plan = Plan::new(settings, world, false)?;
-    let read = Following::open(&plan).and_then(|recorder| {
+    let read = Following::open(&plan).ok().and_then(|recorder| {
         let pid = recorder.pid();
         Some((pid, recorded(recorder, &plan)?))
     });

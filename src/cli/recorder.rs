@@ -2,9 +2,7 @@
 
 use super::past::{Past, past};
 use super::{CliError, World};
-use crate::model::{
-    Change, Config, DeviceId, Event, EventKind, Plates, SourceKind, Tick,
-};
+use crate::model::{Change, Config, DeviceId, Event, EventKind, Plates, SourceKind, Tick};
 use crate::record::{
     Follower, Journal, Limits, Mark, Marks, RecordError, StartRecord, Writer,
     vanishes_with_container,
@@ -345,7 +343,8 @@ impl Unseen {
             self.ticks_with_devices += 1;
         }
         if self.ticks_with_devices > INTRODUCED_AFTER {
-            tick.changes.extend(self.devices.drain(..).map(Change::Gone));
+            tick.changes
+                .extend(self.devices.drain(..).map(Change::Gone));
         }
     }
 }

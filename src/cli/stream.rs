@@ -2,9 +2,9 @@
 
 use super::args::Stream;
 use super::lines::LineWriter;
+use super::live::{Outlet, Plan, Watching};
 use super::once::all_have_answered;
 use super::signals::{Signals, until};
-use super::live::{Outlet, Plan, Watching};
 #[cfg(test)]
 use super::source::Source;
 use super::source::session;
@@ -83,7 +83,9 @@ fn write(
             cursor: EventCursor::default(),
             written: 0,
         };
-        let end = stream.write(news, args, &lines, &mut signals, world).await?;
+        let end = stream
+            .write(news, args, &lines, &mut signals, world)
+            .await?;
         let asked = matches!(end, End::Asked);
         tokio::select! {
             (stdout, result) = lines.finish() => {

@@ -56,7 +56,11 @@ impl Follower {
             Some(n) => Some(n),
             None => number("SELECT min(n) FROM starts", &[])?,
         };
-        let Some(start) = n.map(|n| self.reader.start_before(n)).transpose()?.flatten() else {
+        let Some(start) = n
+            .map(|n| self.reader.start_before(n))
+            .transpose()?
+            .flatten()
+        else {
             return Ok(None);
         };
         self.next = start.n;

@@ -164,7 +164,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let marks = Marks::beside(&folder.path().join("a.nmp"));
         marks.leave(&mark(1, &"长".repeat(5000))).unwrap();
-        let put = |name: &str, bytes: &[u8]| std::fs::write(marks.folder.join(name), bytes).unwrap();
+        let put =
+            |name: &str, bytes: &[u8]| std::fs::write(marks.folder.join(name), bytes).unwrap();
         put("x.mark", b"no time");
         put("99999999999999999999999999999999-1.mark", b"no such time");
         put("00000000000000000002-7.mark", b"");

@@ -127,7 +127,9 @@ impl Minutes {
         }
         // A clock that was set begins a minute where it was set to.
         let whole = at.as_second().div_euclid(60) * 60;
-        let follows = self.began.is_some_and(|began| whole - began.as_second() <= 60 && whole > began.as_second());
+        let follows = self
+            .began
+            .is_some_and(|began| whole - began.as_second() <= 60 && whole > began.as_second());
         let begin = if follows { whole } else { at.as_second() };
         self.began = Timestamp::from_second(begin).ok();
         self.named = None;

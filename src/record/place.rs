@@ -90,10 +90,15 @@ fn is_in_own_layer(mounts: &str, in_container: bool, folder: &Path) -> bool {
 
 /// The kernel writes blanks and backslashes in octal.
 fn unescaped(text: &str) -> PathBuf {
-    let plain = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
-    let text = plain
-        .iter()
-        .fold(text.to_owned(), |text, (code, sign)| text.replace(code, sign));
+    let plain = [
+        ("\\040", " "),
+        ("\\011", "\t"),
+        ("\\012", "\n"),
+        ("\\134", "\\"),
+    ];
+    let text = plain.iter().fold(text.to_owned(), |text, (code, sign)| {
+        text.replace(code, sign)
+    });
     PathBuf::from(text)
 }
 
@@ -108,9 +113,8 @@ mod tests {
                        490 481 259:1 /v /my\\040data rw - ext4 /dev/sda1 rw\n\
                        491 481 0:63 / /dev rw shared:2 - tmpfs tmpfs rw\n";
         let plain = overlay.replace("overlay overlay", "zfs pool");
-        let own = |mounts: &str, marked, folder: &str| {
-            is_in_own_layer(mounts, marked, Path::new(folder))
-        };
+        let own =
+            |mounts: &str, marked, folder: &str| is_in_own_layer(mounts, marked, Path::new(folder));
         assert!(own(overlay, false, "/root/.local/state/nameplate"));
         assert!(own(overlay, true, "/"));
         assert!(!own(overlay, true, "/workspace/nameplate"));

@@ -148,6 +148,12 @@ impl Session {
         self.take_up(start);
     }
 
+    /// How the probes fare.
+    #[must_use]
+    pub fn probes(&self) -> &[ProbeReport] {
+        &self.start.probes
+    }
+
     /// What has happened, newest last; at most the last thousand.
     #[must_use]
     pub fn events(&self) -> &[Event] {

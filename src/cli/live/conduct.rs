@@ -1,13 +1,12 @@
 //! The conductor: follows a recorder while there is one, else probes and, where that is wanted, records.
 
 use super::super::CliError;
-use super::super::recorder::{Recorder, place_warning};
-use super::follow::{End, Following};
+use super::super::recorder::{Recorder, event, place_warning};
+use super::follow::{End, Following, NotFollowed};
 use super::keep::{Closed, Keeper, Open};
 use super::{Outlet, Plan};
 use crate::app::{News, Recording};
 use crate::model::{Control, FeedHandle, Tick};
-use crate::record::Writer;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
@@ -24,6 +23,10 @@ enum Because {
     Left(u32),
     /// It writes nothing.
     Silent(u32, f64),
+    /// Another process records other devices.
+    Other(u32),
+    /// Another process records, and its file cannot be read, for this reason.
+    Unreadable(u32, String),
 }
 
 /// What comes after the probes.
@@ -36,20 +39,19 @@ enum Next {
 
 /// Runs until nobody wants more; gives what became of the recording, where it was ours.
 pub(super) fn conduct(plan: &Plan, orders: &Receiver<Control>, outlet: &Outlet) -> Option<Closed> {
-    let mut because = Because::Begin;
     loop {
-        if !matches!(because, Because::Silent(..))
-            && let Some(mut following) = Following::open(plan)
-        {
-            because = match following.run(orders, outlet, plan) {
+        let because = match Following::open(plan) {
+            Ok(mut following) => match following.run(orders, outlet, plan) {
                 End::Stop => return None,
                 End::Left(pid) => Because::Left(pid),
                 End::Silent(pid, seconds) => Because::Silent(pid, seconds),
-            };
-        }
-        match probe(plan, orders, outlet, &because) {
-            Next::Stop(closed) => return closed,
-            Next::Follow => because = Because::Begin,
+            },
+            Err(NotFollowed::Nobody) => Because::Begin,
+            Err(NotFollowed::OtherDevices(pid)) => Because::Other(pid),
+            Err(NotFollowed::Unreadable(pid, why)) => Because::Unreadable(pid, why),
+        };
+        if let Next::Stop(closed) = probe(plan, orders, outlet, &because) {
+            return closed;
         }
     }
 }
@@ -60,55 +62,60 @@ fn probe(plan: &Plan, orders: &Receiver<Control>, outlet: &Outlet, because: &Bec
         Ok(keeper) => keeper,
         Err(Refused::Busy) => return Next::Follow,
         Err(Refused::For(why)) => {
-            outlet(News::Recording(Recording::Failed(why)));
+            failed(plan, outlet, why);
             None
         }
     };
-    let text = told(because, plan.record && keeper.is_some());
-    let first = matches!(because, Because::Begin);
+    if !plan.record {
+        outlet(News::Recording(Recording::Nobody));
+    }
+    outlet(News::Behind(0.0));
+    let told = told(because, keeper.is_some(), plan);
+    if let Some((_, notice)) = &told {
+        outlet(News::Notice(notice.clone()));
+    }
+    let text = told.map(|(text, _)| text);
+    let first = !matches!(because, Because::Left(_) | Because::Silent(..));
     let feed = (plan.probes)();
     let started = match &keeper {
         Some(keeper) => {
-            if let Some(text) = &text {
-                keeper.say(text);
-            }
+            text.iter().for_each(|text| keeper.say(text));
             if let Some(warning) = plan.file.as_ref().ok().and_then(|file| place_warning(file)) {
                 keeper.say(&warning);
-                if first {
-                    outlet(News::Notice(warning));
-                }
             }
             feed.start(Box::new(keeper.tee(outlet.clone(), first)))
         }
         None => {
-            if !plan.record {
-                outlet(News::Recording(Recording::Nobody));
-            }
-            let (outlet, mut text) = (outlet.clone(), text.clone());
+            let (outlet, mut text) = (outlet.clone(), text);
             feed.start(Box::new(move |mut tick: Tick| {
                 let at = tick.at;
-                let event = |text: String| super::super::recorder::event(at, &text);
-                tick.events.extend(text.take().map(event));
+                tick.events.extend(text.take().map(|text| event(at, &text)));
                 outlet(News::Tick(tick))
             }))
         }
     };
-    if let Some(text) = text {
-        outlet(News::Notice(text));
-    }
-    outlet(News::Behind(0.0));
-    let feed = match started {
-        Ok(feed) => feed,
+    match started {
+        Ok(feed) => steer(plan, orders, &feed, keeper, outlet),
         Err(error) => {
-            outlet(News::Notice(format!("starting the probes failed: {error}")));
-            return Next::Stop(keeper.and_then(|keeper| keeper.close(CLOSING)));
+            let text = plan.text.chrome_probes_failed(error);
+            outlet(News::Notice(text.into_owned()));
+            Next::Stop(keeper.and_then(|keeper| keeper.close(CLOSING)))
         }
-    };
-    steer(orders, &feed, keeper, outlet)
+    }
+}
+
+/// Nothing is recorded, and why.
+fn failed(plan: &Plan, outlet: &Outlet, why: String) {
+    let text = plan.text.chrome_recording_failed(&why).into_owned();
+    outlet(News::All(vec![
+        News::Recording(Recording::Failed(why)),
+        News::Notice(text),
+    ]));
 }
 
 /// Hands orders on until the end.
 fn steer(
+    plan: &Plan,
     orders: &Receiver<Control>,
     feed: &FeedHandle,
     keeper: Option<Keeper>,
@@ -123,7 +130,7 @@ fn steer(
                     feed.tell(Control::Stop);
                     return Next::Follow;
                 }
-                outlet(News::Recording(Recording::Failed(error.to_string())));
+                failed(plan, outlet, error.to_string());
             }
         }
         let order = if opening {
@@ -158,19 +165,21 @@ fn keeper(plan: &Plan, outlet: &Outlet, because: &Because) -> Result<Option<Keep
     let path = plan.file.clone().map_err(Refused::For)?;
     let open: Open = match because {
         Because::Silent(pid, seconds) => {
-            return Err(Refused::For(format!(
-                "process {pid} holds {} and has written nothing for {seconds:.0} s",
-                path.display()
-            )));
+            let text = plan
+                .text
+                .chrome_recorder_silent(pid, format!("{seconds:.0}"));
+            return Err(Refused::For(text.into_owned()));
+        }
+        Because::Other(pid) => {
+            return Err(Refused::For(
+                plan.text.chrome_recorder_other(pid).into_owned(),
+            ));
+        }
+        Because::Unreadable(pid, why) => {
+            let text = plan.text.chrome_recorder_unreadable(pid, why);
+            return Err(Refused::For(text.into_owned()));
         }
         Because::Begin => {
-            // Another recorder's devices are not ours to mix in.
-            if let Some(pid) = Writer::holder(&path) {
-                return Err(Refused::For(format!(
-                    "process {pid} records other devices into {}",
-                    path.display()
-                )));
-            }
             let (path, config) = (path.clone(), plan.config.clone());
             Box::new(move || {
                 make_folder(&path)?;
@@ -186,7 +195,7 @@ fn keeper(plan: &Plan, outlet: &Outlet, because: &Because) -> Result<Option<Keep
             Box::new(move || Ok(recorder))
         }
     };
-    Keeper::start(open, path, outlet.clone())
+    Keeper::start(open, path, outlet.clone(), plan.text)
         .map(Some)
         .map_err(|error| Refused::For(error.to_string()))
 }
@@ -207,18 +216,33 @@ fn make_folder(path: &std::path::Path) -> Result<(), CliError> {
         })
 }
 
-/// What is said when the probes are asked after a recorder was followed.
-fn told(because: &Because, records: bool) -> Option<String> {
+/// What is said when the probes are asked after a recorder was followed: for the events, and for the screen.
+fn told(because: &Because, records: bool, plan: &Plan) -> Option<(String, String)> {
     let now = if records {
         "this process reads the devices and records now"
     } else {
         "this process reads the devices itself now, and records nothing"
     };
     match because {
-        Because::Begin => None,
-        Because::Left(pid) => Some(format!("Recorder {pid} has ended: {now}")),
-        Because::Silent(pid, seconds) => Some(format!(
-            "Recorder {pid} has written nothing for {seconds:.0} s: {now}"
-        )),
+        Because::Begin | Because::Other(_) | Because::Unreadable(..) => None,
+        Because::Left(pid) => {
+            let notice = if records {
+                plan.text.chrome_takes_over(pid)
+            } else {
+                plan.text.chrome_reads_itself(pid)
+            };
+            Some((
+                format!("Recorder {pid} has ended: {now}"),
+                notice.into_owned(),
+            ))
+        }
+        Because::Silent(pid, seconds) => {
+            let seconds = format!("{seconds:.0}");
+            let notice = plan.text.chrome_recorder_silent(pid, &seconds);
+            Some((
+                format!("Recorder {pid} has written nothing for {seconds} s: {now}"),
+                notice.into_owned(),
+            ))
+        }
     }
 }

@@ -26,6 +26,19 @@ const HANDOVER: Duration = Duration::from_secs(3);
 const SILENT_INTERVALS: f64 = 10.0;
 const SILENT: Duration = Duration::from_secs(15);
 
+/// A file that its recorder is just making is tried again after so long, so many times.
+const MAKING: (Duration, u32) = (Duration::from_millis(50), 20);
+
+/// Why nobody is followed.
+pub(in crate::cli) enum NotFollowed {
+    /// Nobody records.
+    Nobody,
+    /// Process and reason: its file cannot be read.
+    Unreadable(u32, String),
+    /// This process records another library's devices.
+    OtherDevices(u32),
+}
+
 /// Why following ended.
 pub(super) enum End {
     /// Nobody wants more.
@@ -54,13 +67,26 @@ pub(in crate::cli) struct Following {
 }
 
 impl Following {
-    /// Takes up with a recorder that runs, where there is one. `None`: there is none, or its file cannot be read here, or
-    /// it records another library's devices.
-    pub(in crate::cli) fn open(plan: &Plan) -> Option<Self> {
-        let path = plan.file.as_ref().ok()?;
-        let pid = Writer::holder(path)?;
-        let mut follower = Follower::open(path).ok()?;
-        let past = past(&mut follower, plan.config.history, &plan.plates).ok()?;
+    /// Takes up with a recorder that runs.
+    ///
+    /// # Errors
+    /// There is none, or its file is not one to be read here.
+    pub(in crate::cli) fn open(plan: &Plan) -> Result<Self, NotFollowed> {
+        for _ in 0..MAKING.1 {
+            match Self::try_open(plan) {
+                Err(NotFollowed::Unreadable(..)) => std::thread::sleep(MAKING.0),
+                settled => return settled,
+            }
+        }
+        Self::try_open(plan)
+    }
+
+    fn try_open(plan: &Plan) -> Result<Self, NotFollowed> {
+        let path = plan.file.as_ref().map_err(|_| NotFollowed::Nobody)?;
+        let pid = Writer::holder(path).ok_or(NotFollowed::Nobody)?;
+        let unreadable = |error: RecordError| NotFollowed::Unreadable(pid, error.to_string());
+        let mut follower = Follower::open(path).map_err(unreadable)?;
+        let past = past(&mut follower, plan.config.history, &plan.plates).map_err(unreadable)?;
         let now = boot_now();
         let mut following = Self {
             follower,
@@ -76,17 +102,16 @@ impl Following {
             session: None,
         };
         if let Some(past) = past {
-            let snapshot = past.session.snapshot()?;
-            let probes = &snapshot.probes;
+            let probes = past.session.probes();
             if !probes.is_empty() && !probes.iter().any(|p| *p.library == *plan.library) {
-                return None;
+                return Err(NotFollowed::OtherDevices(pid));
             }
             let mut session = past.session;
             session.configure(read_with(&plan.config, session.config()));
             following.session = Some(session);
             following.saw(past.mono, past.interval);
         }
-        Some(following)
+        Ok(following)
     }
 
     /// The recorder's process.
@@ -112,7 +137,9 @@ impl Following {
 
     /// Whether its newest tick is one that a living recorder would have.
     pub(in crate::cli) fn is_fresh(&self) -> bool {
-        let interval = self.interval().map_or(1.0, |interval| interval.as_secs_f64());
+        let interval = self
+            .interval()
+            .map_or(1.0, |interval| interval.as_secs_f64());
         self.newest.is_some() && self.age_s() <= 3.0 * interval + FLUSH.as_secs_f64()
     }
 
@@ -128,7 +155,9 @@ impl Following {
         {
             let seconds = interval.as_secs_f64();
             first.push(News::Notice(
-                plan.text.chrome_recorder_interval(self.pid, seconds).into_owned(),
+                plan.text
+                    .chrome_recorder_interval(self.pid, seconds)
+                    .into_owned(),
             ));
         }
         if !outlet(News::All(first)) {
@@ -139,7 +168,8 @@ impl Following {
                 Ok(Control::Stop) | Err(RecvTimeoutError::Disconnected) => return End::Stop,
                 Ok(Control::Mark(text)) => {
                     if let Err(error) = self.leave(text) {
-                        outlet(News::Notice(error));
+                        let text = plan.text.chrome_mark_failed(error);
+                        outlet(News::Notice(text.into_owned()));
                     }
                 }
                 // Only the recorder can change its pace.
@@ -266,11 +296,9 @@ impl Following {
         self.due = self.due.max(soonest);
     }
 
-    fn leave(&self, text: String) -> Result<(), String> {
+    fn leave(&self, text: String) -> std::io::Result<()> {
         let at = jiff::Timestamp::now();
-        self.marks
-            .leave(&Mark { at, text })
-            .map_err(|error| format!("{}: {error}", self.path.display()))
+        self.marks.leave(&Mark { at, text })
     }
 }
 

@@ -1,13 +1,16 @@
 //! The recording that the screen keeps: a thread of its own writes, and what it has to say goes into the next tick.
 
 use super::super::CliError;
-use super::super::recorder::{Recorder, Turn, Unseen, event};
+use super::super::recorder::{Recorder, Turn, Unseen, event, place_warning};
 use super::Outlet;
 use crate::app::{News, Recording};
 use crate::model::{Event, Tick};
+use crate::record::Journal;
 use crate::session::Session;
+use crate::text::{Catalogue, clean};
 use jiff::Timestamp;
-use std::path::PathBuf;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -64,11 +67,16 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// Starts the thread. `adopt`: the screen's session has not begun, and the recording's is to take its place.
+    /// Starts the thread.
     ///
     /// # Errors
     /// There can be no thread.
-    pub(super) fn start(open: Open, path: PathBuf, outlet: Outlet) -> std::io::Result<Self> {
+    pub(super) fn start(
+        open: Open,
+        path: PathBuf,
+        outlet: Outlet,
+        text: Catalogue,
+    ) -> std::io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let (sender, ticks) = sync_channel(WAITING);
         let (told, opened) = channel();
@@ -79,8 +87,9 @@ impl Keeper {
             .spawn(move || match open() {
                 Ok(recorder) => {
                     let _ = told.send(Ok(()));
-                    let _ = outlet(News::Recording(Recording::Own));
-                    let _ = end.send(keep(recorder, path, &ticks, &side, &outlet));
+                    let words = Words { outlet, text };
+                    words.begin(&recorder, &path, &side);
+                    let _ = end.send(keep(recorder, path, &ticks, &side, &words));
                 }
                 Err(error) => {
                     *lock(&side.past) = Told::Nothing;
@@ -112,51 +121,16 @@ impl Keeper {
         outlet: Outlet,
         adopt: bool,
     ) -> impl FnMut(Tick) -> bool + Send + use<> {
-        let (shared, ticks) = (self.shared.clone(), self.ticks.clone());
-        let mut pending = adopt.then(Vec::new);
-        let mut unseen = Unseen::default();
-        let mut lost = 0_u64;
-        move |mut tick: Tick| {
-            tick.events.append(&mut lock(&shared.events));
-            if let Some(sender) = &*lock(&ticks) {
-                match sender.try_send(tick.clone()) {
-                    Ok(()) if lost > 0 => {
-                        let text = format!("{lost} ticks are not in the recording: its disk was too slow");
-                        lock(&shared.events).push(event(tick.at, &text));
-                        lost = 0;
-                    }
-                    Ok(()) | Err(TrySendError::Disconnected(_)) => {}
-                    Err(TrySendError::Full(_)) => lost += 1,
-                }
-            }
-            unseen.amend(&mut tick);
-            let Some(waiting) = &mut pending else {
-                return outlet(News::Tick(tick));
-            };
-            waiting.push(tick.clone());
-            match std::mem::take(&mut *lock(&shared.past)) {
-                Told::Not => {
-                    // Should the disk take minutes, what lies between will be unobserved.
-                    if waiting.len() > PENDING {
-                        waiting.remove(0);
-                    }
-                    outlet(News::Tick(tick))
-                }
-                Told::Nothing => {
-                    pending = None;
-                    outlet(News::Tick(tick))
-                }
-                Told::Session(mut session, seq, left) => {
-                    unseen = left;
-                    for tick in waiting.iter_mut().filter(|tick| tick.seq > seq) {
-                        unseen.amend(tick);
-                        session.fold(tick);
-                    }
-                    pending = None;
-                    outlet(News::Session(session))
-                }
-            }
-        }
+        let mut tee = Tee {
+            shared: self.shared.clone(),
+            ticks: self.ticks.clone(),
+            outlet,
+            adopt,
+            pending: Some(Vec::new()),
+            unseen: Unseen::default(),
+            lost: 0,
+        };
+        move |tick| tee.take(tick)
     }
 
     /// No more ticks: the file is sealed and closed.
@@ -166,13 +140,115 @@ impl Keeper {
     }
 }
 
+/// On the probes' thread: each tick goes both ways.
+struct Tee {
+    shared: Arc<Shared>,
+    ticks: Arc<Mutex<Option<SyncSender<Tick>>>>,
+    outlet: Outlet,
+    adopt: bool,
+    /// Ticks so far, until it is known whether an earlier run goes on.
+    pending: Option<Vec<Tick>>,
+    unseen: Unseen,
+    lost: u64,
+}
+
+impl Tee {
+    fn take(&mut self, mut tick: Tick) -> bool {
+        tick.events.append(&mut lock(&self.shared.events));
+        self.give(&tick);
+        self.unseen.amend(&mut tick);
+        match self.past(&tick) {
+            Some(session) => (self.outlet)(News::Session(session)),
+            None => (self.outlet)(News::Tick(tick)),
+        }
+    }
+
+    /// To the keeper, which may have fallen behind.
+    fn give(&mut self, tick: &Tick) {
+        let ticks = lock(&self.ticks);
+        let Some(sender) = &*ticks else { return };
+        match sender.try_send(tick.clone()) {
+            Ok(()) if self.lost > 0 => {
+                let text = format!(
+                    "{} ticks are not in the recording: its disk was too slow",
+                    self.lost
+                );
+                lock(&self.shared.events).push(event(tick.at, &text));
+                self.lost = 0;
+            }
+            Ok(()) | Err(TrySendError::Disconnected(_)) => {}
+            Err(TrySendError::Full(_)) => self.lost += 1,
+        }
+    }
+
+    /// The session that goes on from an earlier run, once, with all ticks up to this one.
+    fn past(&mut self, tick: &Tick) -> Option<Box<Session>> {
+        let pending = self.pending.as_mut()?;
+        pending.push(tick.clone());
+        match std::mem::take(&mut *lock(&self.shared.past)) {
+            Told::Not => {
+                // Should the disk take minutes, what lies between will be unobserved.
+                if pending.len() > PENDING {
+                    pending.remove(0);
+                }
+                None
+            }
+            Told::Nothing => {
+                self.pending = None;
+                None
+            }
+            Told::Session(mut session, seq, unseen) => {
+                self.unseen = unseen;
+                let pending = self.pending.take().unwrap_or_default();
+                for mut tick in pending.into_iter().filter(|tick| tick.seq > seq) {
+                    self.unseen.amend(&mut tick);
+                    session.fold(&tick);
+                }
+                self.adopt.then_some(session)
+            }
+        }
+    }
+}
+
+/// How the keeper is heard.
+struct Words {
+    outlet: Outlet,
+    text: Catalogue,
+}
+
+impl Words {
+    fn say(&self, recording: Recording, notice: Option<Cow<'static, str>>) {
+        let mut all = vec![News::Recording(recording)];
+        all.extend(notice.map(|text| News::Notice(text.into_owned())));
+        // Nobody may be left to hear it.
+        let _ = (self.outlet)(News::All(all));
+    }
+
+    /// The file is open.
+    fn begin(&self, recorder: &Recorder, path: &Path, shared: &Shared) {
+        let mut notice = None;
+        if let Journal::Rollback { file_system } = recorder.journal() {
+            let text = format!(
+                "The recording lies on a network volume ({file_system}): each second is written through"
+            );
+            lock(&shared.events).push(event(Timestamp::now(), &text));
+            notice = Some(self.text.chrome_place_network(file_system));
+        }
+        if place_warning(path).is_some() {
+            let file = clean(&path.to_string_lossy()).into_owned();
+            notice = Some(self.text.chrome_place_vanishes(file));
+        }
+        self.say(Recording::Own, notice);
+    }
+}
+
 /// The keeper's thread.
 fn keep(
     mut recorder: Recorder,
     path: PathBuf,
     ticks: &Receiver<Tick>,
     shared: &Shared,
-    outlet: &Outlet,
+    words: &Words,
 ) -> Closed {
     let mut failure = None;
     let mut first = true;
@@ -186,12 +262,13 @@ fn keep(
                     Turn::Paused(reason) => Recording::Paused(reason),
                     Turn::Resumed => Recording::Own,
                 };
-                outlet(News::Recording(recording));
+                words.say(recording, None);
             }
             Err(error) => {
                 let text = error.to_string();
                 lock(&shared.events).push(event(at, &text));
-                outlet(News::Recording(Recording::Failed(text.clone())));
+                let notice = words.text.chrome_recording_failed(&text);
+                words.say(Recording::Failed(text.clone()), Some(notice));
                 failure = Some(text);
             }
         }
