@@ -27,6 +27,8 @@ pub enum Action {
     Slower,
     /// Copy the lines that a provider's support needs.
     Copy,
+    /// A note at this instant.
+    Mark,
     /// Start the demo (where there is no accelerator).
     Demo,
     /// Look for accelerators again.
@@ -52,6 +54,8 @@ pub enum Effect {
     Speed(f64),
     /// Put this text into the terminal's clipboard.
     Copy(String),
+    /// Tell the source a note at this instant.
+    Mark(String),
     /// Take the demo as source instead.
     Demo,
     /// Start the live source anew.

@@ -93,6 +93,7 @@ bind! {
     Faster Stream DEVICES [Key::Char('+'), Key::Char('=')];
     Slower Stream DEVICES [Key::Char('-')];
     Copy Stream DEVICES [Key::Char('y')];
+    Mark Stream DEVICES [Key::Char('m')];
     Help Program ALL [Key::Char('?')];
     Redraw Program ALL [Key::Ctrl('l')];
     Suspend Program ALL [Key::Ctrl('z')];
@@ -124,6 +125,7 @@ pub fn describe(action: Action, t: Catalogue) -> Cow<'static, str> {
         Action::Faster => t.help_faster(),
         Action::Slower => t.help_slower(),
         Action::Copy => t.help_copy(),
+        Action::Mark => t.help_mark(),
         Action::Demo => t.help_demo(),
         Action::Retry => t.help_retry(),
         Action::Help => t.help_help(),

@@ -2,12 +2,15 @@
 
 mod action;
 pub mod keymap;
+mod news;
+mod note;
 mod support;
 mod update;
 pub mod verdicts;
 pub mod words;
 
 pub use action::{Action, Effect};
+pub use news::{News, Recording};
 pub use support::support_lines;
 
 use crate::model::{DeviceId, DeviceView, Snapshot, Tick};
@@ -65,6 +68,10 @@ pub struct App {
     notice: Option<Notice>,
     /// Simulated or recorded seconds per real second.
     speed: f64,
+    recording: Recording,
+    behind_s: f64,
+    /// The note that is being typed.
+    note: Option<String>,
 }
 
 impl App {
@@ -84,6 +91,9 @@ impl App {
             window: SweepWindow::new(i64::try_from(history.as_millis()).unwrap_or(i64::MAX), 0),
             notice: None,
             speed: 1.0,
+            recording: Recording::default(),
+            behind_s: 0.0,
+            note: None,
         }
     }
 
@@ -227,11 +237,12 @@ impl App {
         self.held.is_some()
     }
 
-    /// The interval that was asked for; of a recording, the one that it was made with.
+    /// The interval that was asked for; where ticks come from a recording, the one that it is made with.
     #[must_use]
     pub fn interval(&self) -> Duration {
+        let read = self.is_replay() || matches!(self.recording, Recording::Other(_));
         match self.picture() {
-            Some(picture) if self.is_replay() => picture.interval,
+            Some(picture) if read => picture.interval,
             _ => self.interval,
         }
     }

@@ -8,7 +8,9 @@
 mod block;
 mod columns;
 mod error;
+mod follow;
 mod lock;
+mod marks;
 mod minutes;
 mod place;
 mod reader;
@@ -20,7 +22,9 @@ mod writer;
 mod tests;
 
 pub use error::RecordError;
-pub use place::Journal;
+pub use follow::Follower;
+pub use marks::{Mark, Marks};
+pub use place::{Journal, vanishes_with_container};
 pub use reader::{Reader, Record, Records, StartRecord};
 pub use replay::Replay;
 pub use schema::SCHEMA_VERSION;

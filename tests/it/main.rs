@@ -3,6 +3,7 @@
 //! The fake libraries are examples. `cargo test` without target flags builds them; before
 //! `cargo test --test it`, say `cargo build --examples`.
 
+mod bounds;
 mod commands;
 mod contract;
 mod corpus_cases;
@@ -20,6 +21,7 @@ mod refresh;
 #[path = "../support/score.rs"]
 mod score;
 mod screens;
+mod sharing;
 mod stage;
 #[path = "../support/story.rs"]
 mod story;

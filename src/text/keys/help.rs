@@ -17,6 +17,7 @@ catalogue! { help:
     help_faster();
     help_slower();
     help_copy();
+    help_mark();
     help_demo();
     help_retry();
     help_help();
