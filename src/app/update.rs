@@ -103,11 +103,14 @@ impl App {
         self.settle();
     }
 
-    /// Whether the picture is of a recording.
+    /// Whether the picture is of a recording or a log.
     #[must_use]
     pub fn is_replay(&self) -> bool {
         let source = self.picture().map(|picture| &picture.source);
-        matches!(source, Some(SourceKind::Recording(_)))
+        matches!(
+            source,
+            Some(SourceKind::Recording(_) | SourceKind::Log { .. })
+        )
     }
 
     fn replay_speed(&mut self, faster: bool) -> Option<Effect> {

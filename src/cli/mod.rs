@@ -8,6 +8,7 @@ pub mod config;
 mod demo;
 mod error;
 mod export;
+mod foreign;
 mod later;
 mod lines;
 mod log;
@@ -187,7 +188,7 @@ fn dispatch(command: Option<Command>, shared: &Shared, world: &mut World) -> Res
         Some(Command::Replay(args)) => {
             screen::run(screen::Started::Replay(&args), &settings, world)?;
         }
-        Some(Command::Export(args)) => export::run(&args, world)?,
+        Some(Command::Export(args)) => export::run(&args, &settings, world)?,
         Some(Command::Themes) => small::themes(&settings, world)?,
         Some(Command::Platforms(args)) => later::platforms(&args, world)?,
         Some(other) => return Err(later::not_in_this_version(&other)),

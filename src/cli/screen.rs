@@ -69,7 +69,7 @@ fn open(started: Started<'_>, settings: &Settings) -> Result<Source, CliError> {
     match started {
         Started::Live => Ok(source::live(settings)),
         Started::Demo(case) => source::demo(case, settings),
-        Started::Replay(args) => source::replay(args),
+        Started::Replay(args) => source::replay(args, settings),
     }
 }
 

@@ -154,8 +154,11 @@ fn banner(page: &mut Page, snapshot: &Snapshot, t: &Catalogue) {
     match &snapshot.source {
         SourceKind::Live => {}
         SourceKind::Demo(case) => page.wrap("", &t.chrome_demo_banner(case)),
-        SourceKind::Recording(file) | SourceKind::Log(file) => {
+        SourceKind::Recording(file) => {
             page.wrap("", &t.chrome_replay_banner(file, timestamp(snapshot.at)));
+        }
+        SourceKind::Log { file, zone } => {
+            page.wrap("", &t.chrome_log_banner(file, timestamp(snapshot.at), zone));
         }
     }
 }
@@ -368,7 +371,10 @@ mod tests {
             for source in [
                 SourceKind::Live,
                 SourceKind::Demo("x".repeat(200)),
-                SourceKind::Log("日".repeat(99)),
+                SourceKind::Log {
+                    file: "日".repeat(99),
+                    zone: "Asia/Shanghai".to_owned(),
+                },
             ] {
                 snapshot.source = source;
                 snapshot.host.name = Ok("host\u{1b}[2J".repeat(30).into());

@@ -8,6 +8,7 @@
 mod block;
 mod columns;
 mod error;
+mod import;
 mod lock;
 mod minutes;
 mod place;
@@ -20,6 +21,7 @@ mod writer;
 mod tests;
 
 pub use error::RecordError;
+pub use import::{Import, ImportError, ImportOptions, LogFeed, Warning};
 pub use place::Journal;
 pub use reader::{Reader, Record, Records, StartRecord};
 pub use replay::Replay;
