@@ -21,7 +21,7 @@ pub use view::worse;
 
 use crate::ledger::{Checkpoint, Ledger};
 use crate::model::{
-    Config, DeviceId, Event, Host, HostSample, PlateEntry, Plates, ProbeReport, Process,
+    Config, DeviceId, Episode, Event, Host, HostSample, PlateEntry, Plates, ProbeReport, Process,
     SourceKind, Startup, Vendor,
 };
 use crate::units::MonoTime;
@@ -55,6 +55,7 @@ pub struct Start {
     probes: Vec<ProbeReport>,
     startup: Startup,
     events: Arc<Vec<Event>>,
+    past: Arc<Vec<Episode>>,
     driver: DriverSeen,
     last: Option<Instant>,
 }

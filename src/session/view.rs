@@ -4,9 +4,9 @@ use super::derive::{Derived, Moment};
 use super::device::{DeviceState, REASON_COUNTERS};
 use super::{Session, known, throttle};
 use crate::model::{
-    Absent, BoardView, Cause, Charge, Confidence, DeviceKind, DeviceView, Energy, Evidence,
-    EvidenceKind, Figure, HostSample, Metric, PathView, ProcessView, Reading, Snapshot, StateWord,
-    Value, Verdict, VerdictState,
+    Absent, BoardView, Cause, Charge, Comparison, Confidence, DeviceKind, DeviceView, Energy,
+    Evidence, Figure, HostSample, Metric, PathView, ProcessView, Reading, Snapshot, StateWord,
+    Value, Verdict, VerdictState, Whose, Witness,
 };
 use crate::units::MonoTime;
 
@@ -40,6 +40,7 @@ impl Session {
             energy: self.energy(),
             devices,
             events: self.start.events.clone(),
+            past: self.start.past.clone(),
             // Billing goes on where no device can be seen.
             cost: self.ledger.cost(last.at),
         })
@@ -124,6 +125,7 @@ impl Session {
                 self.start.config.compute_threshold,
                 moment.interval_s,
             ),
+            episodes: Vec::new(),
             word: known::word(&known, state.phase, held),
             figures: derived.figures.clone(),
             known,
@@ -251,13 +253,15 @@ fn not_stale(sample: &HostSample, at: MonoTime, moment: Moment) -> HostSample {
 fn verdict(state: &DeviceState, utilization: Value, threshold: f64, interval_s: f64) -> Verdict {
     let shown = state.state;
     let evidence = utilization.ok().map(|value| Evidence {
-        metric: Figure::Utilization.path(),
-        kind: EvidenceKind::Counter,
+        witness: Witness::Utilization,
         value,
-        unit: "ratio",
-        comparison: if value > threshold { ">" } else { "<=" },
+        comparison: if value > threshold {
+            Comparison::More
+        } else {
+            Comparison::AtMost
+        },
         threshold,
-        whose: "config",
+        whose: Whose::Config,
         window_s: interval_s,
     });
     let (cause, confidence) = match shown.state {
@@ -276,6 +280,7 @@ fn verdict(state: &DeviceState, utilization: Value, threshold: f64, interval_s: 
         } else {
             Vec::new()
         },
+        ..Verdict::unknown()
     }
 }
 
