@@ -1,6 +1,7 @@
 //! State of the screen and how it changes: keys become an action, an action changes the state, the state is drawn.
 
 mod action;
+pub mod blind;
 pub mod keymap;
 mod support;
 mod update;

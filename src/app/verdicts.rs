@@ -2,7 +2,8 @@
 
 use super::words::{self, Signs};
 use crate::model::{
-    Cause, Comparison, Confidence, DeviceView, Episode, Evidence, Rejected, VerdictState, Why, Witness,
+    Cause, Comparison, Confidence, DeviceView, Episode, Evidence, Rejected, VerdictState, Why,
+    Witness,
 };
 use crate::text::Catalogue;
 use crate::units::{Bytes, BytesPerSecond, Ratio, Watts, format_span};
@@ -18,7 +19,14 @@ const FACTS: usize = 4;
 pub fn of_device(view: &DeviceView, t: Catalogue, signs: Signs) -> Text {
     let verdict = &view.verdict;
     if verdict.cause != Cause::None && !verdict.evidence.is_empty() {
-        return sentence(verdict.cause, verdict.state, &verdict.evidence, &verdict.rejected, t, signs);
+        return sentence(
+            verdict.cause,
+            verdict.state,
+            &verdict.evidence,
+            &verdict.rejected,
+            t,
+            signs,
+        );
     }
     match view.known.first() {
         Some(known) => words::known(&known.kind, t, signs),
@@ -29,7 +37,14 @@ pub fn of_device(view: &DeviceView, t: Catalogue, signs: Signs) -> Text {
 /// An episode as one sentence.
 #[must_use]
 pub fn of_episode(episode: &Episode, t: Catalogue, signs: Signs) -> Text {
-    sentence(episode.cause, episode.state, &episode.evidence, &episode.rejected, t, signs)
+    sentence(
+        episode.cause,
+        episode.state,
+        &episode.evidence,
+        &episode.rejected,
+        t,
+        signs,
+    )
 }
 
 fn sentence(
@@ -49,7 +64,11 @@ fn sentence(
     if evidence.is_empty() {
         return t.verdict_says_bare(lead);
     }
-    let facts: Vec<Text> = evidence.iter().take(FACTS).map(|e| fact(e, t, signs)).collect();
+    let facts: Vec<Text> = evidence
+        .iter()
+        .take(FACTS)
+        .map(|e| fact(e, t, signs))
+        .collect();
     t.verdict_says(lead, facts.join(&t.verdict_join()))
 }
 
@@ -128,24 +147,39 @@ pub fn next(
 ) -> Vec<(String, Option<String>)> {
     let index = view.device.index;
     let own = view.processes.as_ref().ok().and_then(|list| {
-        let ours = list.iter().find(|p| p.host.as_ref().is_some_and(|h| !h.foreign));
+        let ours = list
+            .iter()
+            .find(|p| p.host.as_ref().is_some_and(|h| !h.foreign));
         ours.map(|p| p.device.pid)
     });
-    let link = view.device.pci_address.ok().map(|address| t.findings_next_link(address));
+    let link = view
+        .device
+        .pci_address
+        .ok()
+        .map(|address| t.findings_next_link(address));
     let with = |f: fn(&Catalogue, u32) -> Text| own.map(|pid| f(&t, pid));
     let health = || Some(t.findings_next_health(index));
     let mut steps: Vec<(Text, Option<Text>)> = match cause {
         Cause::CollectiveWait => vec![
-            (t.verdict_step_stacks(), with(|t, pid| t.verdict_run_stacks(pid))),
+            (
+                t.verdict_step_stacks(),
+                with(|t, pid| t.verdict_run_stacks(pid)),
+            ),
             (t.verdict_step_nccl(), Some(t.verdict_run_nccl())),
         ],
         Cause::PcieLink => vec![(t.verdict_step_link(), link)],
         Cause::PcieSaturated => vec![(t.verdict_step_topology(), Some(t.verdict_run_topology()))],
         Cause::InputStarved | Cause::CompilePause => {
-            vec![(t.verdict_step_workers(), with(|t, pid| t.verdict_run_threads(pid)))]
+            vec![(
+                t.verdict_step_workers(),
+                with(|t, pid| t.verdict_run_threads(pid)),
+            )]
         }
         Cause::HostThrottled => vec![(t.verdict_step_quota(), Some(t.verdict_run_quota()))],
-        Cause::DiskIo => vec![(t.verdict_step_disk(), with(|t, pid| t.verdict_run_wchan(pid)))],
+        Cause::DiskIo => vec![(
+            t.verdict_step_disk(),
+            with(|t, pid| t.verdict_run_wchan(pid)),
+        )],
         Cause::NetworkIo => vec![(t.verdict_step_network(), Some(t.verdict_run_network()))],
         Cause::PowerCap | Cause::PlateMismatch => {
             vec![(t.verdict_step_power(), Some(t.findings_next_power(index)))]
@@ -159,14 +193,20 @@ pub fn next(
         ],
         Cause::ClockLocked => vec![
             (t.verdict_step_clocks(), Some(t.findings_next_clocks(index))),
-            (t.verdict_step_reset_clocks(), Some(t.verdict_run_reset_clocks(index))),
+            (
+                t.verdict_step_reset_clocks(),
+                Some(t.verdict_run_reset_clocks(index)),
+            ),
         ],
         Cause::LaunchBound | Cause::MemoryBound => vec![(t.verdict_step_batch(), None)],
         Cause::MemoryLeak => {
             vec![(t.verdict_step_leak(), Some(t.verdict_run_memory(index)))]
         }
         Cause::HostMemory => {
-            vec![(t.verdict_step_host_memory(), Some(t.verdict_run_host_memory()))]
+            vec![(
+                t.verdict_step_host_memory(),
+                Some(t.verdict_run_host_memory()),
+            )]
         }
         Cause::EccXid if evidence.iter().any(|e| e.witness == Witness::Xid) => {
             vec![(t.verdict_step_kernel(), Some(t.findings_next_kernel()))]
@@ -179,7 +219,10 @@ pub fn next(
             vec![(t.verdict_step_kernel(), Some(t.findings_next_kernel()))]
         }
         Cause::Straggler => {
-            vec![(t.verdict_step_straggler(), Some(t.findings_next_clocks(index)))]
+            vec![(
+                t.verdict_step_straggler(),
+                Some(t.findings_next_clocks(index)),
+            )]
         }
         Cause::IdleBilled => {
             let command = own.map(|pid| t.findings_next_processes(pid));

@@ -6,6 +6,7 @@ pub mod args;
 mod background;
 pub mod config;
 mod demo;
+mod diagnose;
 mod error;
 mod export;
 mod foreign;
@@ -26,6 +27,8 @@ mod stream;
 pub mod value;
 mod words;
 
+#[cfg(test)]
+mod diagnose_tests;
 #[cfg(test)]
 mod record_tests;
 #[cfg(test)]
@@ -189,6 +192,7 @@ fn dispatch(command: Option<Command>, shared: &Shared, world: &mut World) -> Res
             screen::run(screen::Started::Replay(&args), &settings, world)?;
         }
         Some(Command::Export(args)) => export::run(&args, &settings, world)?,
+        Some(Command::Diagnose(args)) => return diagnose::run(&args, &settings, world),
         Some(Command::Themes) => small::themes(&settings, world)?,
         Some(Command::Platforms(args)) => later::platforms(&args, world)?,
         Some(other) => return Err(later::not_in_this_version(&other)),

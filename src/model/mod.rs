@@ -1,6 +1,7 @@
 //! Plain data that the rest of the house exchanges: what a device is, what it said, what the session made of it.
 //! No I/O, no clock, no vendor.
 
+mod blind;
 mod config;
 mod cost;
 mod device;
@@ -17,6 +18,7 @@ mod tick;
 mod verdict;
 mod view;
 
+pub use blind::CannotSee;
 pub use config::{Config, Granularity, Price, PriceScope, PriceSource};
 pub use cost::{
     BillingStart, BillingStartSource, Charge, Cost, Energy, OfWhich, Phase, PhaseSeconds,
@@ -33,7 +35,7 @@ pub use snapshot::{
     BoardView, DeviceView, Known, KnownKind, PathView, ProcessView, Snapshot, SourceKind, Startup,
     StateWord,
 };
-pub use tick::{Change, DeviceProcess, ProbeHint, ProbeReport, ProbeStatus, Process, Sample, Tick};
 pub use threshold::{Threshold, Thresholds};
+pub use tick::{Change, DeviceProcess, ProbeHint, ProbeReport, ProbeStatus, Process, Sample, Tick};
 pub use verdict::{Cause, Confidence, Episode, Verdict, VerdictState};
 pub use view::{Figure, Figures, Value};

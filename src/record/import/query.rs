@@ -78,7 +78,8 @@ fn is_header(cells: &[&str]) -> bool {
     let known = cells.iter().filter(|cell| column(cell).is_some()).count();
     let numbers = cells.iter().any(|cell| cell.trim().parse::<f64>().is_ok());
     let names = !numbers && known > 0;
-    names && (known >= 2 || cells.len() == 1) && cells.iter().all(|cell| cell.trim().len() <= 80)
+    let named = |cell: &&str| cell.trim().len() <= 80 && !cell.contains(['=', '\\', '>', ':', '|']);
+    names && (known >= 2 || cells.len() == 1) && cells.iter().all(|cell| named(&cell))
 }
 
 fn table_of(cells: &[&str], zone: &TimeZone) -> Table {
