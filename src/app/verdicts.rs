@@ -2,8 +2,8 @@
 
 use super::words::{self, Signs};
 use crate::model::{
-    Cause, Comparison, Confidence, DeviceView, Episode, Evidence, Rejected, VerdictState, Why,
-    Witness,
+    Cause, Comparison, Confidence, DeviceView, Episode, Evidence, KnownKind, Level, Rejected,
+    Verdict, VerdictState, Why, Witness,
 };
 use crate::text::Catalogue;
 use crate::units::{Bytes, BytesPerSecond, Ratio, Watts, format_span};
@@ -17,9 +17,19 @@ const FACTS: usize = 4;
 /// The verdict on a device as one sentence; where no cause holds, the worst that is known of it.
 #[must_use]
 pub fn of_device(view: &DeviceView, t: Catalogue, signs: Signs) -> Text {
-    let verdict = &view.verdict;
-    if verdict.cause != Cause::None && !verdict.evidence.is_empty() {
-        return sentence(
+    match lines(view, t, signs).into_iter().next() {
+        Some((_, line)) => line,
+        None => words::state(view.word, t),
+    }
+}
+
+/// All that is to be said of a device, worst first: the verdict, then what is known beside it.
+#[must_use]
+pub fn lines(view: &DeviceView, t: Catalogue, signs: Signs) -> Vec<(Level, Text)> {
+    let said = spoken(view);
+    let mut lines = Vec::with_capacity(view.known.len() + 1);
+    if let Some(verdict) = said {
+        let sentence = sentence(
             verdict.cause,
             verdict.state,
             &verdict.evidence,
@@ -27,11 +37,99 @@ pub fn of_device(view: &DeviceView, t: Catalogue, signs: Signs) -> Text {
             t,
             signs,
         );
+        let (level, line) = match verdict.confidence {
+            _ if !verdict.cause.can_count() => (Level::Info, sentence),
+            Confidence::Suspect => (Level::Warn, t.verdict_suspected(sentence)),
+            Confidence::Likely => (Level::Bad, t.verdict_probably(sentence)),
+            Confidence::Sure => (Level::Bad, sentence),
+        };
+        lines.push((level, line));
     }
-    match view.known.first() {
-        Some(known) => words::known(&known.kind, t, signs),
-        None => words::state(view.word, t),
+    let cause = said.map_or(Cause::None, |verdict| verdict.cause);
+    let rest = view.known.iter().filter(|known| {
+        // Once a rule speaks, that nothing is known to be wrong is no line any more.
+        let nothing = matches!(known.kind, KnownKind::Fine { .. } | KnownKind::Nothing);
+        !covers(cause, &known.kind) && !(nothing && said.is_some())
+    });
+    lines.extend(rest.map(|known| (known.level, words::known(&known.kind, t, signs))));
+    // Pauses and kinds of work are said after what is wrong.
+    lines.sort_by_key(|(level, _)| std::cmp::Reverse(*level));
+    lines
+}
+
+/// The verdict where a rule speaks and says more than the known facts: those name money and advice for idle time,
+/// faults and lost devices.
+fn spoken(view: &DeviceView) -> Option<&Verdict> {
+    let verdict = &view.verdict;
+    let richer = matches!(
+        verdict.cause,
+        Cause::None | Cause::Unknown | Cause::IdleBilled | Cause::DeviceLost | Cause::EccXid
+    );
+    (!richer && !verdict.evidence.is_empty()).then_some(verdict)
+}
+
+/// Whether a known fact is said by the verdict already.
+const fn covers(cause: Cause, known: &KnownKind) -> bool {
+    matches!(
+        (cause, known),
+        (Cause::PowerBrake, KnownKind::Braked)
+            | (
+                Cause::Thermal,
+                KnownKind::SlowedByHeat { .. } | KnownKind::Hot { .. }
+            )
+            | (Cause::PcieSaturated, KnownKind::LinkFull { .. })
+            | (
+                Cause::PowerCap,
+                KnownKind::LimitBelowPlate { .. } | KnownKind::HeldBelowLimit { .. }
+            )
+            | (Cause::PlateMismatch, KnownKind::DefaultBelowRated { .. })
+            | (
+                Cause::CollectiveWait
+                    | Cause::LaunchBound
+                    | Cause::NetworkIo
+                    | Cause::PcieLink
+                    | Cause::InputStarved
+                    | Cause::MemoryBound,
+                KnownKind::BusyAtLowPower { .. }
+            )
+            | (Cause::NvlinkDown, KnownKind::LinksDown { .. })
+    )
+}
+
+/// What to do about the verdict, where a rule speaks.
+#[must_use]
+pub fn next_of_device(view: &DeviceView, t: Catalogue) -> Option<Vec<(String, Option<String>)>> {
+    let verdict = spoken(view)?;
+    let steps = next(verdict.cause, &verdict.evidence, view, t);
+    (!steps.is_empty()).then_some(steps)
+}
+
+/// The next command about a device, and whether it is worth asking the provider.
+#[must_use]
+pub fn next_command(view: &DeviceView, t: Catalogue) -> Option<(Text, bool)> {
+    let Some(verdict) = spoken(view) else {
+        return words::next(view, t);
+    };
+    let steps = next(verdict.cause, &verdict.evidence, view, t);
+    let command = steps.into_iter().find_map(|(_, command)| command);
+    match command {
+        Some(command) => Some((command.into(), is_the_providers(verdict.cause))),
+        None => words::next(view, t),
     }
+}
+
+/// What only the provider can mend.
+const fn is_the_providers(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::PcieLink
+            | Cause::PowerBrake
+            | Cause::EccXid
+            | Cause::NvlinkDown
+            | Cause::DeviceLost
+            | Cause::PlateMismatch
+            | Cause::PowerCap
+    )
 }
 
 /// An episode as one sentence.
@@ -239,17 +337,7 @@ pub fn next(
         | Cause::PanelDisagrees
         | Cause::Flapping => Vec::new(),
     };
-    // What only the provider can mend.
-    if matches!(
-        cause,
-        Cause::PcieLink
-            | Cause::PowerBrake
-            | Cause::EccXid
-            | Cause::NvlinkDown
-            | Cause::DeviceLost
-            | Cause::PlateMismatch
-            | Cause::PowerCap
-    ) {
+    if is_the_providers(cause) {
         steps.push((t.verdict_step_support(), None));
     }
     steps
@@ -351,6 +439,7 @@ pub fn witness(witness: Witness, t: Catalogue) -> Text {
         Witness::PowerSum => t.verdict_w_power_sum(),
         Witness::LimitOfPlate => t.verdict_w_limit_of_plate(),
         Witness::DefaultOfRated => t.verdict_w_default_of_rated(),
+        Witness::MemoryOfPlate => t.verdict_w_memory_of_plate(),
         Witness::ClockOfMax => t.verdict_w_clock_of_max(),
         Witness::ClockOfReference => t.verdict_w_clock_of_reference(),
         Witness::ApplicationClock => t.verdict_w_application_clock(),

@@ -77,8 +77,8 @@ impl Words for CatalogueWords {
     }
 
     fn next(&self, device: &DeviceView) -> Vec<(String, Option<String>)> {
-        if let Some(episode) = device.episodes.first() {
-            return self.episode_next(episode, device);
+        if let Some(steps) = verdicts::next_of_device(device, self.t) {
+            return steps;
         }
         let Some((command, ask_provider)) = words::next(device, self.t) else {
             return Vec::new();

@@ -84,6 +84,8 @@ witnesses! {
     LimitOfPlate "power_limit_plate_ratio" Power "ratio",
     /// The driver's default limit over the rated power of the table.
     DefaultOfRated "power_default_rated_ratio" Power "ratio",
+    /// Device memory over what the model was sold with.
+    MemoryOfPlate "memory_plate_ratio" Memory "ratio",
     /// SM clock over its maximum.
     ClockOfMax "clock_max_ratio" Clock "ratio",
     /// SM clock over the device's own reference for the same work.

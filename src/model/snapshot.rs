@@ -68,6 +68,14 @@ pub enum StateWord {
     Working,
     /// Full utilization at little power: busy is not work.
     Doubtful,
+    /// Does nothing for a reason that is none of anybody's fault: it starts, stores, compiles, evaluates.
+    Paused,
+    /// A rule is more than suspicious that it works for nothing.
+    Stalled,
+    /// Slower than it could be, or than it was.
+    Slowed,
+    /// Something of it, or around it, is not as it should be.
+    Degraded,
     /// Works under a limit below its plate.
     Capped,
     /// A link narrower or slower than it could be, under load.

@@ -80,8 +80,9 @@ thresholds! {
     DriftRatio PowerDrift "power_ratio" 0.96 Whose::Article;
     /// Allowance of the CUSUM over 15-minute medians as a share of the reference: 5 of 250 W.
     DriftAllowance PowerDrift "allowance_ratio" 0.02 Whose::Config;
-    /// Decision interval of the CUSUM as a share of the reference: 40 of 250 W.
-    DriftDecision PowerDrift "decision_ratio" 0.16 Whose::Config;
+    /// Decision interval of the CUSUM as a share of the reference: 30 of 250 W. With a
+    /// second witness beside it; the facts measured 40 W without one.
+    DriftDecision PowerDrift "decision_ratio" 0.12 Whose::Config;
     /// A reference whose median absolute deviation is larger than this share is too noisy to be held against.
     DriftNoise PowerDrift "noise_ratio" 0.015 Whose::Config;
     /// Clock below this share of the reference is a second witness.
@@ -195,9 +196,9 @@ thresholds! {
     /// Seconds without work before it is said; it counts after `max_idle` in `[thresholds]`.
     IdleSuspect IdleBilled "suspect_s" 60.0 Whose::Config;
     /// Seconds in which no reading of a busy device changed.
-    FrozenSuspect CounterFrozen "suspect_s" 60.0 Whose::Config;
+    FrozenSuspect CounterFrozen "suspect_s" 30.0 Whose::Config;
     /// Seconds to sure.
-    FrozenSure CounterFrozen "sure_s" 120.0 Whose::Config;
+    FrozenSure CounterFrozen "sure_s" 60.0 Whose::Config;
     /// Seconds after a process began that are its start-up.
     WarmUpSeconds WarmUp "seconds_s" 600.0 Whose::Config;
     /// Memory busy from here on is a memory-bound load.

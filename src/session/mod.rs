@@ -6,6 +6,7 @@ mod device;
 mod fold;
 mod happen;
 mod held;
+mod judge;
 mod known;
 mod rate;
 mod series;
@@ -16,6 +17,7 @@ mod view;
 #[cfg(test)]
 mod tests;
 
+pub use judge::limits;
 pub use series::{Series, Track};
 pub use view::worse;
 
@@ -25,8 +27,10 @@ use crate::model::{
     SourceKind, Startup, Vendor,
 };
 use crate::units::MonoTime;
+use crate::verdict::RuleSet;
 use derive::Derived;
 use device::DeviceState;
+use judge::Judge;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -108,12 +112,25 @@ pub struct Session {
     series: BTreeMap<DeviceId, Series>,
     /// Of each device in `start`, in the same order, as of the newest tick.
     derived: Vec<Derived>,
+    judge: Judge,
 }
 
 impl Session {
     /// Begins, or goes on from where another session stood.
     #[must_use]
     pub fn new(start: Start, plates: Arc<Plates>, source: SourceKind) -> Self {
+        let rules = RuleSet::all(limits(&start.config));
+        Self::with_rules(start, plates, source, rules)
+    }
+
+    /// With other rules than all of them.
+    #[must_use]
+    pub fn with_rules(
+        start: Start,
+        plates: Arc<Plates>,
+        source: SourceKind,
+        rules: RuleSet,
+    ) -> Self {
         let ledger = Ledger::new(&start.config, start.ledger.clone());
         let mut session = Self {
             ledger,
@@ -122,6 +139,7 @@ impl Session {
             series: BTreeMap::new(),
             start,
             derived: Vec::new(),
+            judge: Judge::new(rules),
         };
         let moment = session.moment();
         session.derived = session

@@ -16,6 +16,8 @@ catalogue! { verdict:
     verdict_drift_blind();
     verdict_per_second(value);
     verdict_per_hour(value);
+    verdict_suspected(sentence);
+    verdict_probably(sentence);
     verdict_suspect();
     verdict_likely();
     verdict_sure();
@@ -97,6 +99,7 @@ catalogue! { verdict:
     verdict_w_power_sum();
     verdict_w_limit_of_plate();
     verdict_w_default_of_rated();
+    verdict_w_memory_of_plate();
     verdict_w_clock_of_max();
     verdict_w_clock_of_reference();
     verdict_w_application_clock();
