@@ -63,7 +63,7 @@ struct Watch {
 }
 
 impl Watch {
-    const fn new(session: Session) -> Self {
+    fn new(session: Session) -> Self {
         Self {
             session,
             span: None,

@@ -51,11 +51,12 @@ impl Words for CatalogueWords {
         verdicts::next(episode.cause, &episode.evidence, device, self.t)
     }
 
-    fn evidence(&self, evidence: &Evidence) -> [String; 3] {
+    fn evidence(&self, evidence: &Evidence) -> [String; 4] {
         [
             verdicts::witness(evidence.witness, self.t),
             verdicts::number(evidence.witness, evidence.value, self.t, self.signs),
             verdicts::bound(evidence, self.t, self.signs),
+            verdicts::whose(evidence.whose, self.t),
         ]
         .map(Into::into)
     }

@@ -158,7 +158,7 @@ impl Text<'_> {
     /// Evidence in columns: what, value, threshold, whose, over how long.
     fn evidence(&mut self, list: &[Evidence]) {
         let mut label = Some(self.t.diagnosis_evidence().into_owned());
-        let rows: Vec<[String; 3]> = list.iter().map(|e| self.words.evidence(e)).collect();
+        let rows: Vec<[String; 4]> = list.iter().map(|e| self.words.evidence(e)).collect();
         let width = |column: usize| {
             let widths = rows
                 .iter()
@@ -168,7 +168,7 @@ impl Text<'_> {
         };
         let wide = [width(0).min(30), width(1).min(12), width(2).min(18)];
         for (row, evidence) in rows.iter().zip(list) {
-            let [what, value, bound] = row;
+            let [what, value, bound, whose] = row;
             let ascii = self.page.is_ascii();
             let [a, b, c] = wide;
             let what = clean_width(what, a, ascii);
@@ -185,7 +185,7 @@ impl Text<'_> {
                 value,
                 bound,
                 blank(c, bound),
-                evidence.whose,
+                whose,
                 window
             );
             self.page

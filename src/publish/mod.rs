@@ -54,8 +54,8 @@ pub trait Words {
     fn episode_next(&self, episode: &Episode, device: &DeviceView)
     -> Vec<(String, Option<String>)>;
 
-    /// A number with its threshold: what was measured, the number, the threshold.
-    fn evidence(&self, evidence: &Evidence) -> [String; 3];
+    /// A number with its threshold: what was measured, the number, the threshold, whose that is.
+    fn evidence(&self, evidence: &Evidence) -> [String; 4];
 
     /// A cause in a few words.
     fn cause(&self, cause: Cause) -> String;

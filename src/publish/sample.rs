@@ -327,11 +327,12 @@ impl Words for PlainWords {
         self.next(device)
     }
 
-    fn evidence(&self, evidence: &Evidence) -> [String; 3] {
+    fn evidence(&self, evidence: &Evidence) -> [String; 4] {
         [
             evidence.witness.metric().to_owned(),
             format!("{:.2}", evidence.value),
             format!("{} {:.2}", evidence.comparison.sign(), evidence.threshold),
+            evidence.whose.to_string(),
         ]
     }
 

@@ -360,3 +360,46 @@ fn ctrl_c_finishes_a_live_diagnosis() {
     assert_eq!(document["source"], "live");
     assert!(document["observed_seconds"].as_f64().unwrap() > 0.0);
 }
+
+/// Peak memory of the program in kilobytes after so many rows of a log on its standard input.
+fn peak_after(rows: i64) -> u64 {
+    let mut program = Program::new(&["diagnose", "-", "--format", "json", "--tz", "UTC"]);
+    let mut child = program
+        .command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = std::io::BufWriter::new(child.stdin.take().unwrap());
+    input
+        .write_all(b"timestamp, index, utilization.gpu [%], power.draw [W]\n")
+        .unwrap();
+    for second in 0..rows {
+        let at = 1_772_366_673 + second;
+        let row = format!("{at}, 0, {} %, 600.00 W\n", 90 + second % 10);
+        input.write_all(row.as_bytes()).unwrap();
+    }
+    input.flush().unwrap();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let peak = peak
+        .unwrap()
+        .trim()
+        .trim_end_matches("kB")
+        .trim()
+        .parse()
+        .unwrap();
+    drop(input);
+    child.wait_with_output().unwrap();
+    peak
+}
+
+#[test]
+fn a_long_log_needs_no_more_memory_than_a_short_one() {
+    // Past the ring of the charts (15 minutes) and the window in which lines are put in order.
+    let (short, long) = (peak_after(5000), peak_after(60_000));
+    assert!(
+        long < short + 4000,
+        "{short} kB after 5000 rows, {long} kB after 60000"
+    );
+}

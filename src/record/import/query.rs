@@ -79,7 +79,7 @@ fn is_header(cells: &[&str]) -> bool {
     let numbers = cells.iter().any(|cell| cell.trim().parse::<f64>().is_ok());
     let names = !numbers && known > 0;
     let named = |cell: &&str| cell.trim().len() <= 80 && !cell.contains(['=', '\\', '>', ':', '|']);
-    names && (known >= 2 || cells.len() == 1) && cells.iter().all(|cell| named(&cell))
+    names && (known >= 2 || cells.len() == 1) && cells.iter().all(named)
 }
 
 fn table_of(cells: &[&str], zone: &TimeZone) -> Table {

@@ -26,6 +26,8 @@ catalogue! { chrome:
     chrome_copied(lines);
     chrome_key_select();
     chrome_key_open();
+    chrome_key_verdict();
+    chrome_key_verdicts();
     chrome_key_pause();
     chrome_key_resume();
     chrome_key_interval();

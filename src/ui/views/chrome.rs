@@ -288,12 +288,14 @@ fn hints(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
     let mut hints: Vec<(String, Cow<'static, str>)> = Vec::new();
     match view {
         View::Overview => hints.push((up_down.to_owned(), t.chrome_key_select())),
+        View::Verdicts => hints.push((up_down.to_owned(), t.chrome_key_verdict())),
         View::Device | View::Help => hints.push((up_down.to_owned(), t.chrome_key_scroll())),
         View::Nothing => {}
     }
     for binding in BINDINGS.iter().filter(|b| b.views.contains(&view)) {
         let word = match binding.action {
             Action::Open => t.chrome_key_open(),
+            Action::Verdicts => t.chrome_key_verdicts(),
             Action::Back => t.chrome_key_back(),
             Action::Pause if app.is_paused() => t.chrome_key_resume(),
             Action::Pause => t.chrome_key_pause(),
