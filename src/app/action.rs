@@ -17,6 +17,8 @@ pub enum Action {
     Last,
     /// Everything known of the selected device.
     Open,
+    /// All verdicts, now and before.
+    Verdicts,
     /// Back to the overview.
     Back,
     /// Hold the picture, or let it go on.

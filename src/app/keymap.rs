@@ -58,9 +58,15 @@ pub struct Binding {
     pub views: &'static [View],
 }
 
-const ALL: &[View] = &[View::Overview, View::Device, View::Help, View::Nothing];
-const DEVICES: &[View] = &[View::Overview, View::Device];
-const SCROLL: &[View] = &[View::Overview, View::Device, View::Help, View::Nothing];
+const ALL: &[View] = &[
+    View::Overview,
+    View::Device,
+    View::Verdicts,
+    View::Help,
+    View::Nothing,
+];
+const DEVICES: &[View] = &[View::Overview, View::Device, View::Verdicts];
+const SCROLL: &[View] = ALL;
 
 macro_rules! bind {
     ($($action:ident $group:ident $views:ident [$($key:expr),+];)*) => {
@@ -75,8 +81,9 @@ macro_rules! bind {
 }
 
 const NOTHING: &[View] = &[View::Nothing];
-const OVERVIEW: &[View] = &[View::Overview];
-const INNER: &[View] = &[View::Device, View::Help];
+const LISTS: &[View] = &[View::Overview, View::Verdicts];
+const OUTER: &[View] = &[View::Overview, View::Device];
+const INNER: &[View] = &[View::Device, View::Verdicts, View::Help];
 
 bind! {
     Up Move SCROLL [Key::Up, Key::Char('k')];
@@ -85,7 +92,8 @@ bind! {
     PageDown Move SCROLL [Key::PageDown, Key::Ctrl('f')];
     First Move SCROLL [Key::Home, Key::Char('g')];
     Last Move SCROLL [Key::End, Key::Char('G')];
-    Open Views OVERVIEW [Key::Enter];
+    Open Views LISTS [Key::Enter];
+    Verdicts Views OUTER [Key::Char('v')];
     Back Views INNER [Key::Escape, Key::Backspace];
     Demo Views NOTHING [Key::Char('d')];
     Retry Views NOTHING [Key::Char('r')];
@@ -120,6 +128,7 @@ pub fn describe(action: Action, t: Catalogue) -> Cow<'static, str> {
         Action::First => t.help_first(),
         Action::Last => t.help_last(),
         Action::Open => t.help_open(),
+        Action::Verdicts => t.help_verdicts(),
         Action::Back => t.help_back(),
         Action::Pause => t.help_pause(),
         Action::Faster => t.help_faster(),

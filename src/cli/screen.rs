@@ -96,7 +96,7 @@ fn open(started: Started<'_>, settings: &Settings) -> Result<Option<Source>, Cli
     match started {
         Started::Live => Ok(None),
         Started::Demo(case) => source::demo(case, settings).map(Some),
-        Started::Replay(args) => source::replay(args).map(Some),
+        Started::Replay(args) => source::replay(args, settings).map(Some),
     }
 }
 

@@ -1,12 +1,13 @@
 //! Where ticks come from.
 
 use super::args::Replay as ReplayArgs;
+use super::foreign;
 use super::recorder::{decoded, failure};
 use super::{CliError, Settings};
 use crate::model::{Config, Feed, Plates, Price, PriceScope, PriceSource, SourceKind, Vendor};
 use crate::probe::{HostProbe, Live, LiveOptions, ProbeSpec, Reexec};
 use crate::publish::DemoCase;
-use crate::record::{Reader, Replay};
+use crate::record::{LogFeed, Reader, Replay};
 use crate::session::{Session, Start};
 use crate::simulate::{Simulation, cases};
 use crate::text::nearest;
@@ -111,11 +112,14 @@ pub(super) fn demo(case: Option<&str>, settings: &Settings) -> Result<Source, Cl
     })
 }
 
-/// A recording from a time on, or from its beginning.
+/// A recording or a log from a time on, or from its beginning.
 ///
 /// # Errors
 /// It cannot be read.
-pub(super) fn replay(args: &ReplayArgs) -> Result<Source, CliError> {
+pub(super) fn replay(args: &ReplayArgs, settings: &Settings) -> Result<Source, CliError> {
+    if !foreign::is_recording(&args.file) {
+        return log(args, settings);
+    }
     let failed = |error| failure("replay", &error);
     let reader = Reader::open(&args.file).map_err(failed)?;
     let shown_from = match args.at {
@@ -129,10 +133,7 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<Source, CliError> {
         )));
     };
     let start = decoded("replay", &record)?;
-    let name = args.file.file_name().map_or_else(
-        || args.file.display().to_string(),
-        |name| name.to_string_lossy().into_owned(),
-    );
+    let name = file_name(args);
     Ok(Source {
         feed: Box::new(Replay::new(
             args.file.clone(),
@@ -145,6 +146,25 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<Source, CliError> {
         speed: args.speed,
         start: Some(start),
     })
+}
+
+fn log(args: &ReplayArgs, settings: &Settings) -> Result<Source, CliError> {
+    let log = foreign::open("replay", &args.file, &args.columns, settings)?;
+    log.timed("replay")?;
+    Ok(Source {
+        kind: log.kind(&file_name(args)),
+        config: log.config(settings),
+        feed: Box::new(LogFeed::new(log.import, args.at, args.speed)),
+        speed: args.speed,
+        start: None,
+    })
+}
+
+fn file_name(args: &ReplayArgs) -> String {
+    args.file.file_name().map_or_else(
+        || args.file.display().to_string(),
+        |name| name.to_string_lossy().into_owned(),
+    )
 }
 
 /// The cases of the demo.

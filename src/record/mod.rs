@@ -9,6 +9,7 @@ mod block;
 mod columns;
 mod error;
 mod follow;
+mod import;
 mod lock;
 mod marks;
 mod minutes;
@@ -23,6 +24,7 @@ mod tests;
 
 pub use error::RecordError;
 pub use follow::Follower;
+pub use import::{Import, ImportError, ImportOptions, LogFeed, Warning};
 pub use marks::{Mark, Marks};
 pub use place::{Journal, vanishes_with_container};
 pub use reader::{Reader, Record, Records, StartRecord};

@@ -63,19 +63,26 @@ fn banner(app: &App, picture: &Snapshot, look: &Look, line: Rect, buf: &mut Buff
             Role::BannerDemo,
         ),
         SourceKind::Demo(case) => (t.chrome_demo_banner(case), Role::BannerDemo),
-        SourceKind::Recording(file) | SourceKind::Log(file)
-            if (app.speed() - 1.0).abs() > f64::EPSILON =>
-        {
+        SourceKind::Recording(file) if (app.speed() - 1.0).abs() > f64::EPSILON => {
             let speed = app.speed();
             (
                 t.chrome_replay_speed(file, clock(picture, look), speed, times),
                 Role::BannerReplay,
             )
         }
-        SourceKind::Recording(file) | SourceKind::Log(file) => (
+        SourceKind::Recording(file) => (
             t.chrome_replay_banner(file, clock(picture, look)),
             Role::BannerReplay,
         ),
+        SourceKind::Log { file, zone } => {
+            let at = clock(picture, look);
+            let text = if (app.speed() - 1.0).abs() > f64::EPSILON {
+                t.chrome_log_speed(file, at, zone, app.speed(), times)
+            } else {
+                t.chrome_log_banner(file, at, zone)
+            };
+            (text, Role::BannerReplay)
+        }
     };
     let style = look.style(role);
     buf.set_style(line, style);
@@ -339,12 +346,14 @@ fn hints(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
     let mut hints: Vec<(String, Cow<'static, str>)> = Vec::new();
     match view {
         View::Overview => hints.push((up_down.to_owned(), t.chrome_key_select())),
+        View::Verdicts => hints.push((up_down.to_owned(), t.chrome_key_verdict())),
         View::Device | View::Help => hints.push((up_down.to_owned(), t.chrome_key_scroll())),
         View::Nothing => {}
     }
     for binding in BINDINGS.iter().filter(|b| b.views.contains(&view)) {
         let word = match binding.action {
             Action::Open => t.chrome_key_open(),
+            Action::Verdicts => t.chrome_key_verdicts(),
             Action::Back => t.chrome_key_back(),
             Action::Pause if app.is_paused() => t.chrome_key_resume(),
             Action::Pause => t.chrome_key_pause(),
