@@ -1,6 +1,7 @@
 //! Plain data that the rest of the house exchanges: what a device is, what it said, what the session made of it.
 //! No I/O, no clock, no vendor.
 
+mod carbon;
 mod config;
 mod cost;
 mod device;
@@ -9,15 +10,21 @@ mod feed;
 mod host;
 mod metric;
 mod plates;
+mod prices;
 mod reading;
 mod snapshot;
+mod spend;
+mod startup;
+mod tariff;
 mod tick;
 mod verdict;
 mod view;
 
+pub use carbon::{Carbon, CarbonError, CarbonTable, Grid};
 pub use config::{Config, Granularity, Price, PriceScope, PriceSource};
 pub use cost::{
-    BillingStart, BillingStartSource, Charge, Cost, Energy, OfWhich, Phase, PhaseSeconds,
+    BillingStart, BillingStartSource, Charge, Cost, Energy, ExtraCost, OfWhich, Phase,
+    PhaseSeconds, Worth,
 };
 pub use device::{BoardId, Device, DeviceId, DeviceKind, Hop, PciAddress, Vendor};
 pub use event::{Event, EventKind, Level};
@@ -25,10 +32,16 @@ pub use feed::{Control, Feed, FeedHandle, Sink};
 pub use host::{Host, HostSample, PsiScope};
 pub use metric::{Metric, Unit};
 pub use plates::{PlateEntry, Plates, PlatesError};
+pub use prices::{ListPrice, PriceList, PricesError};
 pub use reading::{Absent, Reading, Readings};
 pub use snapshot::{
-    BoardView, DeviceView, Known, KnownKind, PathView, ProcessView, Snapshot, SourceKind, Startup,
-    StateWord,
+    BoardView, DeviceView, Known, KnownKind, PathView, ProcessView, Snapshot, SourceKind, StateWord,
+};
+pub use spend::{Flapping, FlappingKind, Hour};
+pub use startup::{PastStart, StartStep, StartSteps, Startup, StepSource};
+pub use tariff::{
+    BillingRule, BillingRules, Extra, ExtraKind, PhasePrice, Prepaid, Rounding, RulesError,
+    Settlement, Tariff, Terms, Tier, Upfront, YesNo,
 };
 pub use tick::{Change, DeviceProcess, ProbeHint, ProbeReport, ProbeStatus, Process, Sample, Tick};
 pub use verdict::{Cause, Confidence, Evidence, EvidenceKind, Verdict, VerdictState};

@@ -1,10 +1,12 @@
 //! The session's view that sinks read.
 
+use super::carbon::Carbon;
 use super::cost::{Charge, Cost, Energy, Phase, PhaseSeconds};
 use super::device::{BoardId, Device, DeviceId, Hop};
 use super::event::{Event, Level};
 use super::host::{Host, HostSample};
 use super::reading::{Absent, Reading, Readings};
+use super::startup::Startup;
 use super::tick::{DeviceProcess, ProbeReport, Process};
 use super::verdict::Verdict;
 use super::view::{Figures, Value};
@@ -37,17 +39,6 @@ impl SourceKind {
             Self::Log(_) => "log",
         }
     }
-}
-
-/// Start-up steps, as far as they are known.
-#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize, serde::Deserialize)]
-#[allow(missing_docs)] // the contract's names
-pub struct Startup {
-    pub billing_started: Option<Timestamp>,
-    pub boot: Option<Timestamp>,
-    pub driver_visible: Option<Timestamp>,
-    pub first_process: Option<Timestamp>,
-    pub first_compute: Option<Timestamp>,
 }
 
 /// The word and colour of a device's row: what can be said of it from this tick alone.
@@ -300,6 +291,10 @@ pub struct DeviceView {
     pub processes_age_s: f64,
     pub phase: Phase,
     pub phase_seconds: PhaseSeconds,
+    /// Integral of utilization: seconds at 100 %.
+    pub utilization_seconds: f64,
+    /// Integral of the work ratio, and the seconds in which it was known.
+    pub work_seconds: Option<(f64, f64)>,
     pub verdict: Verdict,
     pub word: StateWord,
     /// All that is plainly known, worst first; never empty.
@@ -316,6 +311,8 @@ pub struct BoardView {
     pub power_w: Value,
     pub power_limit_w: Value,
     pub plate_power_w: Value,
+    /// Each second is what the busiest of its devices did.
+    pub phase_seconds: PhaseSeconds,
 }
 
 /// The whole view at one tick.
@@ -341,4 +338,6 @@ pub struct Snapshot {
     pub events: Arc<Vec<Event>>,
     pub cost: Option<Cost>,
     pub energy: Option<Energy>,
+    /// Emissions of that energy, where the grid is known.
+    pub carbon: Option<Carbon>,
 }

@@ -22,7 +22,7 @@ pub use view::worse;
 use crate::ledger::{Checkpoint, Ledger};
 use crate::model::{
     Config, DeviceId, Event, Host, HostSample, PlateEntry, Plates, ProbeReport, Process,
-    SourceKind, Startup, Vendor,
+    SourceKind, Vendor,
 };
 use crate::units::MonoTime;
 use derive::Derived;
@@ -53,7 +53,6 @@ pub struct Start {
     host_sample: Option<(MonoTime, HostSample)>,
     host_processes: Vec<Process>,
     probes: Vec<ProbeReport>,
-    startup: Startup,
     events: Arc<Vec<Event>>,
     driver: DriverSeen,
     last: Option<Instant>,

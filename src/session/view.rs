@@ -4,7 +4,7 @@ use super::derive::{Derived, Moment};
 use super::device::{DeviceState, REASON_COUNTERS};
 use super::{Session, known, throttle};
 use crate::model::{
-    Absent, BoardView, Cause, Charge, Confidence, DeviceKind, DeviceView, Energy, Evidence,
+    Absent, BoardView, Carbon, CarbonTable, Cause, Charge, Confidence, DeviceKind, DeviceView, Energy, Evidence,
     EvidenceKind, Figure, HostSample, Metric, PathView, ProcessView, Reading, Snapshot, StateWord,
     Value, Verdict, VerdictState,
 };
@@ -24,6 +24,8 @@ impl Session {
             Some((at, sample)) => (Some(*at), not_stale(sample, *at, moment)),
             None => (None, HostSample::default()),
         };
+        let energy = self.energy();
+        let carbon = energy.and_then(|energy| self.carbon(energy.kwh));
         Some(Snapshot {
             seq: last.seq,
             at: last.at,
@@ -35,14 +37,21 @@ impl Session {
             host: self.start.host.clone(),
             host_sample,
             host_age_s: host_at.map_or(0.0, |at| last.mono.seconds_since(at)),
-            startup: self.start.startup,
-            boards: boards(&devices),
-            energy: self.energy(),
+            startup: self.ledger.startup(),
+            boards: self.boards(&devices, last.at),
+            energy,
+            carbon,
             devices,
             events: self.start.events.clone(),
             // Billing goes on where no device can be seen.
             cost: self.ledger.cost(last.at),
         })
+    }
+
+    /// Emissions, where platform and region, or the user, say which grid it is.
+    fn carbon(&self, kwh: f64) -> Option<Carbon> {
+        let (platform, region) = self.ledger.place();
+        CarbonTable::shared().carbon(kwh, platform, region, &self.start.config.grid)
     }
 
     fn device_view(
@@ -118,6 +127,8 @@ impl Session {
             processes_age_s: processes_age(state, moment),
             phase: state.phase,
             phase_seconds,
+            utilization_seconds: self.ledger.utilization_seconds(&state.device.id),
+            work_seconds: self.ledger.work_seconds(&state.device.id),
             verdict: verdict(
                 state,
                 derived.figures.get(Figure::Utilization),
@@ -128,6 +139,34 @@ impl Session {
             figures: derived.figures.clone(),
             known,
         }
+    }
+
+    fn boards(&self, devices: &[DeviceView], at: jiff::Timestamp) -> Vec<BoardView> {
+        let mut boards: Vec<BoardView> = Vec::new();
+        for view in devices {
+            if let Some(board) = boards.iter_mut().find(|b| b.id == view.device.board) {
+                board.devices.push(view.device.id.clone());
+                if view.device.kind == DeviceKind::Device {
+                    let add = |sum: &mut Value, figure| {
+                        *sum = sum.with(view.figures.get(figure), |a, b| a + b)
+                    };
+                    add(&mut board.power_w, Figure::Power);
+                    add(&mut board.power_limit_w, Figure::PowerLimit);
+                    add(&mut board.plate_power_w, Figure::PlatePower);
+                }
+                continue;
+            }
+            boards.push(BoardView {
+                id: view.device.board.clone(),
+                name: view.device.name.clone(),
+                devices: vec![view.device.id.clone()],
+                power_w: view.figures.get(Figure::Power),
+                power_limit_w: view.figures.get(Figure::PowerLimit),
+                plate_power_w: view.figures.get(Figure::PlatePower),
+                phase_seconds: self.ledger.board_seconds(&view.device.board, at),
+            });
+        }
+        boards
     }
 
     /// What seconds of a device cost: where it is alone on its board, since the board is what is rented.
@@ -277,33 +316,6 @@ fn verdict(state: &DeviceState, utilization: Value, threshold: f64, interval_s: 
             Vec::new()
         },
     }
-}
-
-fn boards(devices: &[DeviceView]) -> Vec<BoardView> {
-    let mut boards: Vec<BoardView> = Vec::new();
-    for view in devices {
-        if let Some(board) = boards.iter_mut().find(|b| b.id == view.device.board) {
-            board.devices.push(view.device.id.clone());
-            if view.device.kind == DeviceKind::Device {
-                let add = |sum: &mut Value, figure| {
-                    *sum = sum.with(view.figures.get(figure), |a, b| a + b)
-                };
-                add(&mut board.power_w, Figure::Power);
-                add(&mut board.power_limit_w, Figure::PowerLimit);
-                add(&mut board.plate_power_w, Figure::PlatePower);
-            }
-            continue;
-        }
-        boards.push(BoardView {
-            id: view.device.board.clone(),
-            name: view.device.name.clone(),
-            devices: vec![view.device.id.clone()],
-            power_w: view.figures.get(Figure::Power),
-            power_limit_w: view.figures.get(Figure::PowerLimit),
-            plate_power_w: view.figures.get(Figure::PlatePower),
-        });
-    }
-    boards
 }
 
 /// Whether a state is worse than another, for the selection that follows the worst.
