@@ -9,6 +9,8 @@ mod feed;
 mod host;
 mod metric;
 mod plates;
+mod platform;
+mod platform_report;
 mod reading;
 mod snapshot;
 mod tick;
@@ -25,6 +27,11 @@ pub use feed::{Control, Feed, FeedHandle, Sink};
 pub use host::{Host, HostSample, PsiScope};
 pub use metric::{Metric, Unit};
 pub use plates::{PlateEntry, Plates, PlatesError};
+pub use platform::{
+    Claims, DetectedBy, Disagreement, Notice, NoticeKind, Platform, PlatformNews, PlatformPrice,
+    PlatformStatus, PlatformView,
+};
+pub use platform_report::{Candidate, Gives, Need, PlatformReport, Step, StepKind, StepResult};
 pub use reading::{Absent, Reading, Readings};
 pub use snapshot::{
     BoardView, DeviceView, Known, KnownKind, PathView, ProcessView, Snapshot, SourceKind, Startup,

@@ -251,6 +251,7 @@ pub(crate) fn snapshot() -> Snapshot {
         },
         host_sample,
         host_age_s: 0.0,
+        platform: None,
         startup: Startup {
             boot: Some(at(-9_000_000)),
             ..Startup::default()

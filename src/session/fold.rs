@@ -50,6 +50,7 @@ impl Session {
         self.events_of(tick, &mut events);
         self.observe(tick);
         self.after(tick, &mut events);
+        self.platform_after(tick, &mut events);
         self.keep(events);
     }
 
