@@ -67,7 +67,10 @@ impl Bill<'_> {
     /// The amount over the phases and the rounding, in the order of `Phase::ALL`.
     fn phase_amounts(&self, amount: Decimal) -> Option<[Decimal; 6]> {
         let costs = self.rental.list_costs(self.price?, &self.settled)?;
-        let mut shares: Vec<f64> = costs.iter().filter_map(|c| f64::try_from(*c).ok()).collect();
+        let mut shares: Vec<f64> = costs
+            .iter()
+            .filter_map(|c| f64::try_from(*c).ok())
+            .collect();
         if shares.iter().all(|share| *share <= 0.0) {
             // A price of zero beside a payment in advance: by time.
             shares = Phase::ALL.map(|p| self.rental.phases.get(p)).to_vec();
@@ -113,7 +116,8 @@ impl Bill<'_> {
 
     /// What the next seconds of use cost.
     fn projected(&self, seconds: f64) -> Option<Decimal> {
-        self.total_after(seconds)?.checked_sub(self.total_after(0.0)?)
+        self.total_after(seconds)?
+            .checked_sub(self.total_after(0.0)?)
     }
 
     /// Seconds from the end of the span at which the total first reaches the budget: negative where it has.

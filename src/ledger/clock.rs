@@ -36,9 +36,8 @@ impl Ledger {
         let wall = wall_seconds(last.at, step.at);
         if passed <= 0.0 && !heard {
             let same = passed == 0.0 && wall.abs() <= JUMP_S;
-            let before = passed < 0.0
-                && wall <= 0.0
-                && state.first_at.is_none_or(|first| step.at >= first);
+            let before =
+                passed < 0.0 && wall <= 0.0 && state.first_at.is_none_or(|first| step.at >= first);
             if same || before {
                 return Passed::Covered;
             }

@@ -88,7 +88,11 @@ impl Swings {
         }
         self.high = high;
         let oldest = self.minute.saturating_sub(WINDOW_MIN);
-        let gone = self.crossings.iter().take_while(|(m, _)| *m < oldest).count();
+        let gone = self
+            .crossings
+            .iter()
+            .take_while(|(m, _)| *m < oldest)
+            .count();
         self.crossings.drain(..gone);
     }
 
@@ -172,8 +176,22 @@ mod tests {
         for noise in [0.0, 0.01, 0.02, 0.04] {
             assert_eq!(found(240, |_| 0.30, noise), None, "noise {noise}");
         }
-        assert_eq!(found(240, |minute| if minute % 2.0 < 1.0 { 0.1 } else { 0.9 }, 0.0), None);
-        assert_eq!(found(240, |minute| if minute % 60.0 < 30.0 { 0.28 } else { 0.32 }, 0.0), None);
+        assert_eq!(
+            found(
+                240,
+                |minute| if minute % 2.0 < 1.0 { 0.1 } else { 0.9 },
+                0.0
+            ),
+            None
+        );
+        assert_eq!(
+            found(
+                240,
+                |minute| if minute % 60.0 < 30.0 { 0.28 } else { 0.32 },
+                0.0
+            ),
+            None
+        );
         assert_eq!(found(240, |_| f64::NAN, 0.0), None);
     }
 

@@ -194,9 +194,9 @@ impl Ledger {
     }
 
     /// Takes what a platform says: its price, if the user gave none; its rule, if the user named none.
-    pub fn offer(&mut self, offer: Offer) {
-        if self.state.offer.as_ref() != Some(&offer) {
-            self.state.offer = Some(offer);
+    pub fn offer(&mut self, offer: Option<Offer>) {
+        if self.state.offer != offer {
+            self.state.offer = offer;
             self.resolve();
         }
     }

@@ -165,7 +165,8 @@ impl Rental<'_> {
 
     /// Seconds at the full price: phases by their share, and the rounding; what has a price of its own stands beside.
     fn full_seconds(&self, settled: &Settled) -> Option<Decimal> {
-        let exact = |p: &PhasePrice| matches!(p, PhasePrice::Share(s) if s.is_zero() || *s == Decimal::ONE);
+        let exact =
+            |p: &PhasePrice| matches!(p, PhasePrice::Share(s) if s.is_zero() || *s == Decimal::ONE);
         if self.tariff.phases.iter().all(exact) {
             // Exact, however the phases lie.
             return Decimal::try_from(settled.billed).ok();
@@ -190,7 +191,9 @@ impl Rental<'_> {
             Some(prepaid) => full.min(Decimal::try_from(prepaid.time.as_secs_f64()).ok()?),
             None => Decimal::ZERO,
         };
-        let seconds = self.effective(full)?.checked_sub(self.effective(advance)?)?;
+        let seconds = self
+            .effective(full)?
+            .checked_sub(self.effective(advance)?)?;
         let mut amount = price.checked_mul(seconds)?.checked_div(HOUR_S)?;
         for (phase, price) in Phase::ALL.iter().zip(&tariff.phases) {
             if let PhasePrice::PerHour(own) = price {

@@ -114,8 +114,8 @@ impl CarbonTable {
         let mut rows = HashMap::new();
         for record in reader.records() {
             let fail = |line, what: String| CarbonError { line, what };
-            let record =
-                record.map_err(|e| fail(e.position().map_or(0, csv::Position::line), e.to_string()))?;
+            let record = record
+                .map_err(|e| fail(e.position().map_or(0, csv::Position::line), e.to_string()))?;
             let line = record.position().map_or(0, csv::Position::line);
             let text = |at: usize| record.get(at).map(str::trim).unwrap_or_default();
             let value: f64 = text(2)
@@ -192,11 +192,7 @@ impl CarbonTable {
         region: Option<&str>,
         grid: &Grid,
     ) -> Option<(&'a str, &'a Row)> {
-        let get = |key: &str| {
-            self.rows
-                .get_key_value(key)
-                .map(|(key, row)| (&**key, row))
-        };
+        let get = |key: &str| self.rows.get_key_value(key).map(|(key, row)| (&**key, row));
         if let Some(zone) = &grid.zone {
             return get(zone);
         }
@@ -306,7 +302,9 @@ mod tests {
             zone: Some("country:FRA".into()),
             ..Grid::default()
         };
-        let own = table.carbon(1.0, Some("aws"), Some("us-east-1"), &zone).unwrap();
+        let own = table
+            .carbon(1.0, Some("aws"), Some("us-east-1"), &zone)
+            .unwrap();
         assert_eq!(own.intensity_g_per_kwh, 56.039);
         assert!(table.has_grid("country:FRA") && !table.has_grid("pue:aws"));
     }

@@ -10,6 +10,8 @@ mod feed;
 mod host;
 mod metric;
 mod plates;
+mod platform;
+mod platform_report;
 mod prices;
 mod reading;
 mod snapshot;
@@ -32,6 +34,11 @@ pub use feed::{Control, Feed, FeedHandle, Sink};
 pub use host::{Host, HostSample, PsiScope};
 pub use metric::{Metric, Unit};
 pub use plates::{PlateEntry, Plates, PlatesError};
+pub use platform::{
+    Claims, DetectedBy, Disagreement, Notice, NoticeKind, Platform, PlatformNews, PlatformPrice,
+    PlatformStatus, PlatformView,
+};
+pub use platform_report::{Candidate, Gives, Need, PlatformReport, Step, StepKind, StepResult};
 pub use prices::{ListPrice, PriceList, PricesError};
 pub use reading::{Absent, Reading, Readings};
 pub use snapshot::{

@@ -56,8 +56,8 @@ impl PriceList {
         let mut rows = Vec::new();
         for record in reader.records() {
             let fail = |line, what: String| PricesError { line, what };
-            let record =
-                record.map_err(|e| fail(e.position().map_or(0, csv::Position::line), e.to_string()))?;
+            let record = record
+                .map_err(|e| fail(e.position().map_or(0, csv::Position::line), e.to_string()))?;
             let line = record.position().map_or(0, csv::Position::line);
             rows.push(row(&record).map_err(|what| fail(line, what))?);
         }
@@ -67,7 +67,12 @@ impl PriceList {
     /// The list price of an instance: of its region, or one that is the same everywhere. What another region costs is
     /// no answer.
     #[must_use]
-    pub fn find(&self, platform: &str, instance_type: &str, region: Option<&str>) -> Option<&ListPrice> {
+    pub fn find(
+        &self,
+        platform: &str,
+        instance_type: &str,
+        region: Option<&str>,
+    ) -> Option<&ListPrice> {
         let same = |row: &&ListPrice| {
             *row.platform == *platform && row.instance_type.eq_ignore_ascii_case(instance_type)
         };
@@ -121,7 +126,10 @@ mod tests {
         for row in &list.rows {
             // Placeholders such as 0 and 700 are seen in such data.
             let price = row.price.per_hour;
-            assert!(price > Decimal::ZERO && price < Decimal::from(200), "{row:?}");
+            assert!(
+                price > Decimal::ZERO && price < Decimal::from(200),
+                "{row:?}"
+            );
             assert!(!row.source.is_empty(), "{row:?}");
             assert!(!row.source.contains("memory"), "{row:?}");
         }
@@ -134,10 +142,16 @@ mod tests {
             let found = list.find(platform, kind, region)?;
             Some(found.price.per_hour.to_string())
         };
-        assert_eq!(price("aws", "p5.48xlarge", Some("us-east-2")), Some("55.04".into()));
+        assert_eq!(
+            price("aws", "p5.48xlarge", Some("us-east-2")),
+            Some("55.04".into())
+        );
         assert_eq!(price("aws", "p5.48xlarge", Some("eu-west-1")), None);
         assert_eq!(price("aws", "p5.48xlarge", None), None);
-        assert_eq!(price("lambda", "gpu_8x_h100_sxm5", Some("us-west-1")), Some("31.92".into()));
+        assert_eq!(
+            price("lambda", "gpu_8x_h100_sxm5", Some("us-west-1")),
+            Some("31.92".into())
+        );
         // 8, not the 12 accelerators that such catalogues show.
         assert_eq!(
             price("azure", "standard_nd96isr_h100_v5", Some("eastus")),

@@ -5,6 +5,7 @@ use super::cost::{Charge, Cost, Energy, Phase, PhaseSeconds};
 use super::device::{BoardId, Device, DeviceId, Hop};
 use super::event::{Event, Level};
 use super::host::{Host, HostSample};
+use super::platform::{Disagreement, PlatformView};
 use super::reading::{Absent, Reading, Readings};
 use super::startup::Startup;
 use super::tick::{DeviceProcess, ProbeReport, Process};
@@ -215,6 +216,8 @@ pub enum KnownKind {
         /// In all.
         links: u32,
     },
+    /// The platform's word is not the driver's (causes `plate_mismatch` and `panel_disagrees`).
+    Disagrees(Disagreement),
     /// Nothing is wrong as far as this tick tells.
     Fine {
         /// Power over plate.
@@ -330,6 +333,8 @@ pub struct Snapshot {
     pub host_sample: HostSample,
     /// Seconds since the host sample.
     pub host_age_s: f64,
+    /// Who rents this instance out, where that is known.
+    pub platform: Option<PlatformView>,
     pub startup: Startup,
     pub boards: Vec<BoardView>,
     /// In the vendors' order, instances after their parent.

@@ -100,7 +100,9 @@ impl PastStart {
     pub fn began(&self) -> Timestamp {
         let known = [self.steps.billing_started, self.steps.boot];
         let latest = known.iter().flatten().map(|step| step.at).max();
-        latest.filter(|at| *at <= self.first_at).unwrap_or(self.first_at)
+        latest
+            .filter(|at| *at <= self.first_at)
+            .unwrap_or(self.first_at)
     }
 }
 

@@ -329,7 +329,9 @@ impl BillingRule {
     /// Whether seconds of a phase are billed.
     #[must_use]
     pub fn bills(&self, phase: Phase) -> bool {
-        self.billed_phases.iter().any(|word| **word == *phase.word())
+        self.billed_phases
+            .iter()
+            .any(|word| **word == *phase.word())
     }
 
     fn lay_over(&self, tariff: &mut Tariff) {
@@ -420,7 +422,10 @@ mod tests {
         for name in platforms.split_whitespace() {
             assert!(rules.find(name).is_some(), "{name}");
         }
-        assert_eq!(rules.find("runpod").unwrap(), rules.find("runpod_pod").unwrap());
+        assert_eq!(
+            rules.find("runpod").unwrap(),
+            rules.find("runpod_pod").unwrap()
+        );
         assert!(rules.find("nobody").is_none());
     }
 

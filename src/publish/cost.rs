@@ -212,7 +212,9 @@ fn steps_json(steps: &StartSteps) -> Json {
         .filter_map(|(name, step)| Some((name.to_owned(), step?.source.word().into())))
         .collect();
     map.insert("sources".to_owned(), sources.into());
-    let until = steps.until_compute_s().map_or(Json::Null, |s| rounded(s, 3));
+    let until = steps
+        .until_compute_s()
+        .map_or(Json::Null, |s| rounded(s, 3));
     map.insert("seconds_until_compute".to_owned(), until);
     Json::Object(map)
 }

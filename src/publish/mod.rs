@@ -9,6 +9,7 @@ mod device;
 mod events;
 mod fields;
 mod number;
+mod platform;
 mod platforms;
 #[cfg(test)]
 pub(crate) mod sample;

@@ -265,6 +265,7 @@ pub(crate) fn snapshot() -> Snapshot {
         },
         host_sample,
         host_age_s: 0.0,
+        platform: None,
         startup: Startup {
             now: StartSteps {
                 boot: Some(StartStep {

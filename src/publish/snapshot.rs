@@ -5,6 +5,7 @@ use super::device::{board_json, device_json};
 use super::events::event_json;
 use super::fields::Fields;
 use super::number::{by_name, rounded};
+use super::platform::platform_json;
 use super::{Words, head};
 use crate::model::{Absent, Event, ProbeReport, Snapshot, SourceKind};
 use crate::text::clean;
@@ -52,8 +53,13 @@ pub fn snapshot_json_since(
             .collect(),
     );
     put("host", host_json(snapshot));
-    // Reading a platform is not in this version.
-    put("platform", Json::Null);
+    put(
+        "platform",
+        snapshot
+            .platform
+            .as_ref()
+            .map_or(Json::Null, |view| platform_json(view, snapshot.at)),
+    );
     put("startup", startup_json(&snapshot.startup));
     put(
         "boards",

@@ -27,6 +27,7 @@ impl Session {
             Change::Silent(id, why, since) => self.silent(id, *why, *since, tick, events),
             Change::Answers(id) => self.answers(id, tick, events),
             Change::Gone(id) => self.gone(id, tick, events),
+            Change::Platform(news) => self.platform_news(news, tick, events),
         }
     }
 

@@ -51,6 +51,7 @@ impl Session {
         self.derive();
         self.observe(tick);
         self.after(tick, &mut events);
+        self.platform_after(tick, &mut events);
         self.keep(events);
     }
 
@@ -166,8 +167,11 @@ impl Session {
         let moment = self.moment();
         let mut boards: Vec<BoardStep> = Vec::new();
         let threshold = self.start.config.compute_threshold;
-        let any_computes = (self.start.devices.iter())
-            .any(|state| state.fresh_utilization(moment).is_some_and(|u| u > threshold));
+        let any_computes = (self.start.devices.iter()).any(|state| {
+            state
+                .fresh_utilization(moment)
+                .is_some_and(|u| u > threshold)
+        });
         for (state, derived) in self.start.devices.iter().zip(&self.derived) {
             let utilization = state.fresh_utilization(moment);
             let work = derived.figures.get(Figure::Work);
@@ -200,7 +204,7 @@ impl Session {
             mono: tick.mono,
             interval: tick.interval,
             boards: &boards,
-            queued: false,
+            queued: self.is_queued(),
             traffic_bytes_per_s: self.traffic(moment),
         });
     }

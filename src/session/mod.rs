@@ -7,6 +7,7 @@ mod fold;
 mod happen;
 mod held;
 mod known;
+mod platform;
 mod rate;
 mod series;
 mod thermal;
@@ -27,6 +28,7 @@ use crate::model::{
 use crate::units::MonoTime;
 use derive::Derived;
 use device::DeviceState;
+use platform::PlatformState;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -56,6 +58,7 @@ pub struct Start {
     events: Arc<Vec<Event>>,
     driver: DriverSeen,
     last: Option<Instant>,
+    platform: PlatformState,
 }
 
 /// What the probes said of drivers so far.
@@ -112,9 +115,8 @@ impl Session {
     /// Begins, or goes on from where another session stood.
     #[must_use]
     pub fn new(start: Start, plates: Arc<Plates>, source: SourceKind) -> Self {
-        let ledger = Ledger::new(&start.config, start.ledger.clone());
         let mut session = Self {
-            ledger,
+            ledger: Ledger::new(&start.config, start.ledger.clone()),
             plates,
             source,
             series: BTreeMap::new(),

@@ -4,9 +4,9 @@ use super::derive::{Derived, Moment};
 use super::device::{DeviceState, REASON_COUNTERS};
 use super::{Session, known, throttle};
 use crate::model::{
-    Absent, BoardView, Carbon, CarbonTable, Cause, Charge, Confidence, DeviceKind, DeviceView, Energy, Evidence,
-    EvidenceKind, Figure, HostSample, Metric, PathView, ProcessView, Reading, Snapshot, StateWord,
-    Value, Verdict, VerdictState,
+    Absent, BoardView, Carbon, CarbonTable, Cause, Charge, Confidence, DeviceKind, DeviceView,
+    Disagreement, Energy, Evidence, EvidenceKind, Figure, HostSample, Metric, PathView,
+    PlatformView, ProcessView, Reading, Snapshot, StateWord, Value, Verdict, VerdictState,
 };
 use crate::units::MonoTime;
 
@@ -16,9 +16,10 @@ impl Session {
     pub fn snapshot(&self) -> Option<Snapshot> {
         let last = self.start.last?;
         let moment = self.moment();
+        let platform = self.platform_view(moment);
         let states = self.start.devices.iter().zip(&self.derived);
         let devices: Vec<DeviceView> = states
-            .map(|(d, derived)| self.device_view(d, derived, last.at))
+            .map(|(d, derived)| self.device_view(d, derived, platform.as_ref(), last.at))
             .collect();
         let (host_at, host_sample) = match &self.start.host_sample {
             Some((at, sample)) => (Some(*at), not_stale(sample, *at, moment)),
@@ -37,6 +38,7 @@ impl Session {
             host: self.start.host.clone(),
             host_sample,
             host_age_s: host_at.map_or(0.0, |at| last.mono.seconds_since(at)),
+            platform,
             startup: self.ledger.startup(),
             boards: self.boards(&devices, last.at),
             energy,
@@ -58,9 +60,11 @@ impl Session {
         &self,
         state: &DeviceState,
         derived: &Derived,
+        platform: Option<&PlatformView>,
         at: jiff::Timestamp,
     ) -> DeviceView {
         let moment = self.moment();
+        let disagreements = disagreements(state, platform);
         let phase_seconds = self.ledger.device_seconds(&state.device.id, at);
         let known = known::known(&known::Facts {
             state,
@@ -69,6 +73,7 @@ impl Session {
             moment,
             phase_seconds: &phase_seconds,
             plate: known::link_plate(state, self.entry(state)),
+            disagreements: &disagreements,
             charge: &|seconds| self.charge(state, seconds),
         });
         let held = state.memory_held().is_some_and(|bytes| bytes > 0.0);
@@ -218,6 +223,22 @@ impl Session {
             estimated,
         })
     }
+}
+
+/// In what the platform and the drivers differ, as far as it concerns a device: its own, and the whole instance's.
+fn disagreements<'a>(
+    state: &DeviceState,
+    platform: Option<&'a PlatformView>,
+) -> Vec<&'a Disagreement> {
+    let whole = state.device.kind == DeviceKind::Device;
+    let all = platform.map_or(&[][..], |view| &view.disagreements);
+    all.iter()
+        .filter(|(of, _)| match of {
+            Some(id) => *id == state.device.id,
+            None => whole,
+        })
+        .map(|(_, what)| what)
+        .collect()
 }
 
 /// Lists come on change only, so a list is as old as the newest sample of a device that does not answer now.

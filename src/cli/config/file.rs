@@ -152,7 +152,9 @@ fn price(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {
         let amount = upfront.take(p, "amount", value::amount);
         let term = upfront.take(p, "term", value::span);
         upfront.finish(p);
-        s.upfront = amount.zip(term).map(|(amount, term)| Upfront { amount, term });
+        s.upfront = amount
+            .zip(term)
+            .map(|(amount, term)| Upfront { amount, term });
     }
     for mut extra in t.tables(p, "extras") {
         let storage = extra.take(p, "storage_per_hour", value::amount);

@@ -55,7 +55,12 @@ fn every_rule_has_its_case() {
         let long = cost(12_005.5);
         assert_eq!(long.tariff.rule, rule.id);
         near(&rule.id, "billed", long.billed_seconds, Some(case.billed));
-        near(&rule.id, "unbilled", long.unbilled_seconds, Some(case.unbilled));
+        near(
+            &rule.id,
+            "unbilled",
+            long.unbilled_seconds,
+            Some(case.unbilled),
+        );
         assert_eq!(long.amount, Some(case.amount), "{}", rule.id);
         assert_eq!(
             long.phase_amounts.unwrap().iter().sum::<Decimal>(),
@@ -86,9 +91,7 @@ fn offer(price: Option<(&str, &str)>) -> Offer {
 
 fn priced(config: &Config, offered: Option<Offer>) -> Cost {
     let mut ledger = Ledger::new(config, None);
-    if let Some(offer) = offered {
-        ledger.offer(offer);
-    }
+    ledger.offer(offered);
     let now = "2027-01-10T08:00:30Z".parse().unwrap();
     ledger.observe(&Step {
         at: now,
@@ -148,7 +151,10 @@ fn the_users_terms_stand_over_the_platforms_rule() {
     };
     config.terms.phases[1] = Some(PhasePrice::FREE);
     let cost = priced(&config, Some(offer(None)));
-    assert_eq!((cost.tariff.quantum_s, cost.tariff.settlement), (3600, Settlement::End));
+    assert_eq!(
+        (cost.tariff.quantum_s, cost.tariff.settlement),
+        (3600, Settlement::End)
+    );
     assert_eq!(cost.tariff.phase(Phase::IoWait), PhasePrice::FREE);
     config.terms.rule = Some("autodl".into());
     let named = priced(&config, Some(offer(None)));

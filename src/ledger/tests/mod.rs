@@ -6,9 +6,7 @@ mod property;
 mod starting;
 
 use super::*;
-use crate::model::{
-    ExtraKind, FlappingKind, Granularity, PriceScope, PriceSource, Terms, Worth,
-};
+use crate::model::{ExtraKind, FlappingKind, Granularity, PriceScope, PriceSource, Terms, Worth};
 use crate::units::Currency;
 use rust_decimal::Decimal;
 use serde::Deserialize;
@@ -97,8 +95,12 @@ impl TermsOf {
             });
         }
         let line = |kind| move |price| Extra { kind, price };
-        terms.extras.extend(self.storage_per_hour.map(line(ExtraKind::Storage)));
-        terms.extras.extend(self.traffic_per_gb.map(line(ExtraKind::Traffic)));
+        terms
+            .extras
+            .extend(self.storage_per_hour.map(line(ExtraKind::Storage)));
+        terms
+            .extras
+            .extend(self.traffic_per_gb.map(line(ExtraKind::Traffic)));
         terms
     }
 }
@@ -392,7 +394,12 @@ fn check(name: &str, scenario: &Scenario, ledger: &Ledger, now: Timestamp) {
     );
     let reached = expect.budget_reached.map(Some);
     same(name, "budget", &cost.budget_reached, reached.as_ref());
-    same(name, "rule", &&*cost.tariff.rule, expect.rule.as_deref().as_ref());
+    same(
+        name,
+        "rule",
+        &&*cost.tariff.rule,
+        expect.rule.as_deref().as_ref(),
+    );
     let month = expect.projected_month.map(Some);
     same(name, "month", &cost.projected_month_amount, month.as_ref());
     let day = cost.wasted_day_amount.map(|a| a.round_dp(2));
@@ -409,10 +416,23 @@ fn check(name: &str, scenario: &Scenario, ledger: &Ledger, now: Timestamp) {
     }
     let extras = cost.extras.iter().map(|e| e.amount).collect();
     same(name, "extras", &extras, expect.extras.as_ref());
-    same(name, "total", &cost.total_amount, expect.total.map(Some).as_ref());
+    same(
+        name,
+        "total",
+        &cost.total_amount,
+        expect.total.map(Some).as_ref(),
+    );
     if let Some(expected) = &expect.flapping {
         let found: Vec<_> = (cost.flapping.iter())
-            .map(|f| (f.kind, f.cycles, f.period_s.round(), f.wasted_s.round(), f.amount.unwrap()))
+            .map(|f| {
+                (
+                    f.kind,
+                    f.cycles,
+                    f.period_s.round(),
+                    f.wasted_s.round(),
+                    f.amount.unwrap(),
+                )
+            })
             .collect();
         assert_eq!(&found, expected, "{name}: flapping");
     }
@@ -478,4 +498,3 @@ fn accounts_stay_bounded() {
         1499.0
     );
 }
-

@@ -62,9 +62,9 @@ impl Host {
 }
 
 fn said(steps: &StartSteps) -> [Option<(i64, StepSource)>; 5] {
-    steps.named().map(|(_, step)| {
-        step.map(|s| (s.at.as_second() - 1_800_000_000, s.source))
-    })
+    steps
+        .named()
+        .map(|(_, step)| step.map(|s| (s.at.as_second() - 1_800_000_000, s.source)))
 }
 
 const CONTAINER: StepSource = StepSource::Billing(BillingStartSource::Container);
@@ -133,7 +133,10 @@ fn a_boot_and_a_new_container_are_new_starts_and_the_bill_goes_on() {
     assert_eq!(startup.now.first_compute, None);
     let cost = host.ledger.cost(at(419)).unwrap();
     assert_eq!(cost.span_seconds, 449.0);
-    assert_eq!(cost.phase_seconds.queue, 0.0, "never again after the first process");
+    assert_eq!(
+        cost.phase_seconds.queue, 0.0,
+        "never again after the first process"
+    );
 }
 
 #[test]
@@ -157,7 +160,9 @@ fn earlier_starts_are_bounded() {
         host.run(boot * 1000 + 10..boot * 1000 + 20, "compute");
     }
     assert_eq!(host.ledger.startup().earlier.len(), 16);
-    let bytes = postcard::to_stdvec(&host.ledger.checkpoint()).unwrap().len();
+    let bytes = postcard::to_stdvec(&host.ledger.checkpoint())
+        .unwrap()
+        .len();
     assert!(bytes < 4096, "{bytes} bytes");
 }
 
@@ -182,6 +187,16 @@ fn a_later_begin_of_billing_is_another_bill() {
     );
     let earlier = host.ledger.startup().earlier;
     assert_eq!(earlier.len(), 1);
-    assert_eq!(earlier[0].steps.billing_started.map(|s| s.at), Some(at(-35)));
-    assert_eq!(cost.hours.iter().chain(cost.this_hour.as_ref()).map(|h| h.seconds(Phase::Compute)).sum::<f64>(), 99.0);
+    assert_eq!(
+        earlier[0].steps.billing_started.map(|s| s.at),
+        Some(at(-35))
+    );
+    assert_eq!(
+        cost.hours
+            .iter()
+            .chain(cost.this_hour.as_ref())
+            .map(|h| h.seconds(Phase::Compute))
+            .sum::<f64>(),
+        99.0
+    );
 }
