@@ -17,6 +17,14 @@ pub enum Action {
     Last,
     /// Everything known of the selected device.
     Open,
+    /// What the rental costs.
+    Meter,
+    /// In the meter: by hours, or by days.
+    MeterHours,
+    /// In the meter: each device.
+    MeterDevices,
+    /// In the meter: the starts.
+    MeterStarts,
     /// Back to the overview.
     Back,
     /// Hold the picture, or let it go on.

@@ -14,7 +14,7 @@ const DAY_S: f64 = 86_400.0;
 /// Nothing is projected from less than this.
 const SHORTEST_S: f64 = 60.0;
 /// A budget that lasts longer is not dated.
-const LONGEST_S: f64 = 10.0 * 365.0 * DAY_S;
+const LONGEST_S: u32 = 10 * 365 * 86_400;
 /// Starts that follow each other this closely, and so many of them, are flapping.
 const STARTS: usize = 3;
 const STARTS_WINDOW_S: f64 = 2.0 * 3600.0;
@@ -137,20 +137,22 @@ impl Bill<'_> {
             let begun = (quanta - Decimal::ONE).max(Decimal::ZERO);
             return Some(f64::try_from(begun).ok()? * quantum - self.rental.span);
         }
-        let reached = |seconds: f64| self.total_after(seconds).is_some_and(|sum| sum >= budget);
-        if reached(0.0) || !reached(LONGEST_S) {
+        let reached = |seconds: u32| {
+            (self.total_after(f64::from(seconds))).is_some_and(|sum| sum >= budget)
+        };
+        if reached(0) || !reached(LONGEST_S) {
             return None;
         }
-        let (mut low, mut high) = (0.0, LONGEST_S);
-        while high - low > 1.0 {
-            let middle = f64::midpoint(low, high);
+        let (mut low, mut high) = (0, LONGEST_S);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
             if reached(middle) {
                 high = middle;
             } else {
                 low = middle;
             }
         }
-        Some(high)
+        Some(f64::from(high))
     }
 
     /// A part of a phase's amount, by its seconds.

@@ -3,12 +3,14 @@
 //! The fake libraries are examples. `cargo test` without target flags builds them; before
 //! `cargo test --test it`, say `cargo build --examples`.
 
+mod agreement;
 mod commands;
 mod contract;
 mod fake_nvml;
 mod fake_nvml_process;
 mod hardy;
 mod house;
+mod meter;
 mod nvidia;
 mod nvidia_captures;
 mod nvidia_states;

@@ -203,6 +203,7 @@ fn device(board: usize, place: usize, word: &str) -> DeviceStep {
         "compute" => step.utilization = Some(0.99),
         "idle" => {}
         "none" => step.has_process = Some(false),
+        "loading" => (step.has_process, step.io_waiting) = (Some(false), Some(true)),
         "held" => step.held = true,
         "io" => step.io_waiting = Some(true),
         "lost" => step.silent = true,
