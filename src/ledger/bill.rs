@@ -201,9 +201,9 @@ impl Bill<'_> {
             Some(self.round(amount))
         };
         let mut found = Vec::new();
-        let start_up = self.start_up();
         if let Some(swing) = self.ledger.state.swings.swinging() {
-            let wasted_s = f64::from(swing.cycles) * (self.over(swing.above_s) + start_up);
+            let each = self.over(swing.above_s) + self.start_up();
+            let wasted_s = f64::from(swing.cycles) * each;
             found.push(Flapping {
                 kind: FlappingKind::Utilization,
                 cycles: swing.cycles,

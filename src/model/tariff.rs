@@ -430,6 +430,22 @@ mod tests {
     }
 
     #[test]
+    fn every_descriptor_names_a_rule_that_exists() {
+        let rules = BillingRules::embedded().unwrap();
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/platforms");
+        let mut count = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            let document: toml::Table = toml::from_str(&text).unwrap();
+            if let Some(rule) = document.get("rule").and_then(|r| r.as_str()) {
+                assert!(rules.find(rule).is_some(), "{rule}");
+                count += 1;
+            }
+        }
+        assert!(count >= 15, "{count}");
+    }
+
+    #[test]
     fn the_user_stands_over_the_rule() {
         let rules = BillingRules::embedded().unwrap();
         let mut terms = Terms::default();
