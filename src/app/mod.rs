@@ -4,6 +4,7 @@ mod action;
 pub mod keymap;
 mod support;
 mod update;
+pub mod verdicts;
 pub mod words;
 
 pub use action::{Action, Effect};

@@ -137,9 +137,8 @@ impl Bill<'_> {
             let begun = (quanta - Decimal::ONE).max(Decimal::ZERO);
             return Some(f64::try_from(begun).ok()? * quantum - self.rental.span);
         }
-        let reached = |seconds: u32| {
-            (self.total_after(f64::from(seconds))).is_some_and(|sum| sum >= budget)
-        };
+        let reached =
+            |seconds: u32| (self.total_after(f64::from(seconds))).is_some_and(|sum| sum >= budget);
         if reached(0) || !reached(LONGEST_S) {
             return None;
         }

@@ -33,6 +33,7 @@ use clock::{Passed, moved, wall_seconds};
 use flapping::Swings;
 use hours::{Hours, Parts};
 use jiff::Timestamp;
+use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use starts::Starts;
 use std::collections::BTreeMap;
@@ -219,7 +220,7 @@ impl Ledger {
             at: None,
         });
         self.priced = own
-            .or_else(|| offer.and_then(|o| o.price.clone()))
+            .or_else(|| offer.and_then(|o| o.price.clone()).filter(is_plausible))
             .or_else(|| offer.and_then(listed));
     }
 
@@ -431,6 +432,14 @@ const fn rank(source: BillingStartSource) -> u8 {
         BillingStartSource::Boot => 4,
         BillingStartSource::FirstSample => 5,
     }
+}
+
+/// No price is larger; it also keeps sums within what a decimal holds, whatever a platform answers.
+const PRICE_MAX: i64 = 1_000_000_000;
+
+fn is_plausible(priced: &Priced) -> bool {
+    let price = priced.price.per_hour;
+    !price.is_sign_negative() && price <= Decimal::from(PRICE_MAX)
 }
 
 /// The list price of an instance that the platform names, where the catalogue has it.

@@ -3,6 +3,7 @@
 use super::carbon::Grid;
 use super::cost::BillingStart;
 use super::tariff::Terms;
+use super::threshold::Thresholds;
 use crate::units::Currency;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
@@ -121,6 +122,8 @@ pub struct Config {
     pub max_idle: Duration,
     /// How far back the charts reach at full rate.
     pub history: Duration,
+    /// What the rules compare with.
+    pub thresholds: Thresholds,
 }
 
 impl Default for Config {
@@ -136,6 +139,7 @@ impl Default for Config {
             compute_threshold: 0.10,
             max_idle: Duration::from_secs(600),
             history: Duration::from_secs(15 * 60),
+            thresholds: Thresholds::default(),
         }
     }
 }

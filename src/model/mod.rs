@@ -6,6 +6,7 @@ mod config;
 mod cost;
 mod device;
 mod event;
+mod evidence;
 mod feed;
 mod host;
 mod metric;
@@ -18,6 +19,7 @@ mod snapshot;
 mod spend;
 mod startup;
 mod tariff;
+mod threshold;
 mod tick;
 mod verdict;
 mod view;
@@ -30,6 +32,7 @@ pub use cost::{
 };
 pub use device::{BoardId, Device, DeviceId, DeviceKind, Hop, PciAddress, Vendor};
 pub use event::{Event, EventKind, Level};
+pub use evidence::{Comparison, Evidence, EvidenceKind, Paper, Rejected, Whose, Why, Witness};
 pub use feed::{Control, Feed, FeedHandle, Sink};
 pub use host::{Host, HostSample, PsiScope};
 pub use metric::{Metric, Unit};
@@ -50,6 +53,7 @@ pub use tariff::{
     BillingRule, BillingRules, Extra, ExtraKind, PhasePrice, Prepaid, Rounding, RulesError,
     Settlement, Tariff, Terms, Tier, Upfront, YesNo,
 };
+pub use threshold::{Threshold, Thresholds};
 pub use tick::{Change, DeviceProcess, ProbeHint, ProbeReport, ProbeStatus, Process, Sample, Tick};
-pub use verdict::{Cause, Confidence, Evidence, EvidenceKind, Verdict, VerdictState};
+pub use verdict::{Cause, Confidence, Episode, Verdict, VerdictState};
 pub use view::{Figure, Figures, Value};

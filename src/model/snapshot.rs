@@ -9,7 +9,7 @@ use super::platform::{Disagreement, PlatformView};
 use super::reading::{Absent, Reading, Readings};
 use super::startup::Startup;
 use super::tick::{DeviceProcess, ProbeReport, Process};
-use super::verdict::Verdict;
+use super::verdict::{Episode, Verdict};
 use super::view::{Figures, Value};
 use crate::units::MonoTime;
 use jiff::Timestamp;
@@ -55,6 +55,14 @@ pub enum StateWord {
     Working,
     /// Full utilization at little power: busy is not work.
     Doubtful,
+    /// Does nothing for a reason that is none of anybody's fault: it starts, stores, compiles, evaluates.
+    Paused,
+    /// A rule is more than suspicious that it works for nothing.
+    Stalled,
+    /// Slower than it could be, or than it was.
+    Slowed,
+    /// Something of it, or around it, is not as it should be.
+    Degraded,
     /// Works under a limit below its plate.
     Capped,
     /// A link narrower or slower than it could be, under load.
@@ -299,6 +307,8 @@ pub struct DeviceView {
     /// Integral of the work ratio, and the seconds in which it was known.
     pub work_seconds: Option<(f64, f64)>,
     pub verdict: Verdict,
+    /// Causes that hold now, worst first; the verdict is made from the first.
+    pub episodes: Vec<Episode>,
     pub word: StateWord,
     /// All that is plainly known, worst first; never empty.
     pub known: Vec<Known>,
@@ -341,6 +351,8 @@ pub struct Snapshot {
     pub devices: Vec<DeviceView>,
     /// Newest last; at most the last thousand.
     pub events: Arc<Vec<Event>>,
+    /// Episodes that have ended, newest last; at most the last few hundred.
+    pub past: Arc<Vec<Episode>>,
     pub cost: Option<Cost>,
     pub energy: Option<Energy>,
     /// Emissions of that energy, where the grid is known.

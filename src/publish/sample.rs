@@ -93,14 +93,8 @@ pub(crate) fn device_view(index: u32, why: Absent) -> DeviceView {
         phase_seconds: PhaseSeconds::default(),
         utilization_seconds: 0.0,
         work_seconds: None,
-        verdict: Verdict {
-            state: VerdictState::Unknown,
-            cause: Cause::Unknown,
-            confidence: Confidence::Suspect,
-            since: None,
-            counts: false,
-            evidence: Vec::new(),
-        },
+        verdict: Verdict::unknown(),
+        episodes: Vec::new(),
         word: StateWord::Unknown,
         known: vec![Known {
             level: Level::Info,
@@ -171,13 +165,11 @@ fn busy_device() -> DeviceView {
     view.verdict.cause = Cause::None;
     view.verdict.since = Some(at(-100_000));
     view.verdict.evidence = vec![Evidence {
-        metric: "power_ratio",
-        kind: EvidenceKind::Power,
+        witness: Witness::PowerOfPlate,
         value: 0.87,
-        unit: "ratio",
-        comparison: ">=",
+        comparison: Comparison::AtLeast,
         threshold: 0.5,
-        whose: "plate",
+        whose: Whose::Plate,
         window_s: 10.0,
     }];
     view
@@ -286,6 +278,7 @@ pub(crate) fn snapshot() -> Snapshot {
             phase_seconds: PhaseSeconds::default(),
         }],
         devices: vec![busy_device(), silent],
+        past: Arc::default(),
         events: Arc::new(vec![event(1), event(2)]),
         cost: Some(cost()),
         energy: Some(Energy {
@@ -343,6 +336,22 @@ impl Words for PlainWords {
                   three minutes."
                 .to_owned(),
         }
+    }
+
+    fn verdict(&self, device: &DeviceView) -> String {
+        self.known(device)
+    }
+
+    fn episode(&self, episode: &Episode) -> String {
+        format!("It was {}.", episode.cause.word())
+    }
+
+    fn episode_next(&self, _: &Episode, device: &DeviceView) -> Vec<(String, Option<String>)> {
+        self.next(device)
+    }
+
+    fn rejected(&self, rejected: &Rejected) -> String {
+        format!("not {}", rejected.cause.word())
     }
 
     fn next(&self, _: &DeviceView) -> Vec<(String, Option<String>)> {

@@ -15,7 +15,8 @@
 use super::Words;
 use super::number::timestamp;
 use crate::model::{
-    Cost, DeviceView, ExtraKind, Figure, FlappingKind, Phase, PriceSource, ProbeReport, ProbeStatus, Snapshot, SourceKind,
+    Cost, DeviceView, ExtraKind, Figure, FlappingKind, Phase, PriceSource, ProbeReport,
+    ProbeStatus, Snapshot, SourceKind,
 };
 use crate::text::{Catalogue, clean, clean_width};
 use crate::units::{Bytes, BytesPerSecond, Currency, Money, Ratio, format_span};
@@ -65,7 +66,7 @@ pub fn snapshot_text(
         }
         page.line("");
         for view in &snapshot.devices {
-            page.wrap(&format!("{:>3}  ", view.device.index), &words.known(view));
+            page.wrap(&format!("{:>3}  ", view.device.index), &words.verdict(view));
         }
     } else {
         page.line("");

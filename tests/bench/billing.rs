@@ -23,20 +23,32 @@ const RUNS: u64 = 12;
 const INTERVALS: [f64; 4] = [1.0, 2.0, 5.0, 10.0];
 
 fn main() {
-    for (title, window) in [("utilization of the last second", 1.0), ("utilization of the moment", 0.01)] {
+    for (title, window) in [
+        ("utilization of the last second", 1.0),
+        ("utilization of the moment", 0.01),
+    ] {
         println!("{title}: worst error in points");
         print!("{:<22}", "load");
         for interval in INTERVALS {
             print!("{:>22}", format!("every {interval} s"));
         }
-        println!("\n{:<22}{}", "", "  over 10 %   integral".repeat(INTERVALS.len()));
+        println!(
+            "\n{:<22}{}",
+            "",
+            "  over 10 %   integral".repeat(INTERVALS.len())
+        );
         for load in &LOADS {
             print!("{:<22}", load.name);
             for interval in INTERVALS {
-                let runs: Vec<_> = (1..=RUNS).map(|seed| hour(load, interval, window, seed)).collect();
+                let runs: Vec<_> = (1..=RUNS)
+                    .map(|seed| hour(load, interval, window, seed))
+                    .collect();
                 let worst = |error: &dyn Fn(&duty::Seen) -> f64| {
                     let errors = runs.iter().map(|seen| error(seen) * 100.0);
-                    errors.fold(0.0, |worst: f64, e| if e.abs() > worst.abs() { e } else { worst })
+                    errors.fold(
+                        0.0,
+                        |worst: f64, e| if e.abs() > worst.abs() { e } else { worst },
+                    )
                 };
                 print!(
                     "{:>11.2}{:>11.2}",
@@ -53,7 +65,10 @@ fn main() {
 
 /// A month of ticks, one a second: what a step, a look at the meter and a checkpoint take.
 fn cost() {
-    println!("{:<10}{:>12}{:>12}{:>16}", "devices", "step ns", "meter ns", "checkpoint B");
+    println!(
+        "{:<10}{:>12}{:>12}{:>16}",
+        "devices", "step ns", "meter ns", "checkpoint B"
+    );
     for devices in [1, 8, 64] {
         let boards: Vec<BoardStep> = (0..devices).map(|n| board(n, 0.97)).collect();
         let mut ledger = Ledger::new(&Config::default(), None);

@@ -11,7 +11,11 @@ fn the_account_agrees_with_the_truth() {
         for seed in 1..=12 {
             let seen = hour(load, 1.0, 1.0, seed);
             let (compute, integral) = (seen.compute - seen.truth, seen.integral - seen.truth);
-            assert!(integral.abs() < 0.01, "{}: integral off by {integral:+.4}", load.name);
+            assert!(
+                integral.abs() < 0.01,
+                "{}: integral off by {integral:+.4}",
+                load.name
+            );
             if load.slow {
                 assert!(compute.abs() < 0.01, "{}: off by {compute:+.4}", load.name);
             } else {

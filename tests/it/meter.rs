@@ -48,7 +48,11 @@ fn its_panels() {
     assert_eq!(stage.app.view(), View::Overview);
     stage.press(Key::Char('$'));
     stage.press(Key::Char('$'));
-    assert_eq!(stage.app.view(), View::Overview, "the key closes it as well");
+    assert_eq!(
+        stage.app.view(),
+        View::Overview,
+        "the key closes it as well"
+    );
 }
 
 #[test]
@@ -94,10 +98,17 @@ fn it_ticks_while_all_drivers_hang() {
     let later = amount(&stage);
     assert!(later > before, "{later:?} after {before:?}");
     let cost = stage.app.picture().unwrap().cost.clone().unwrap();
-    assert!(cost.phase_seconds.unobserved > 20.0, "{:?}", cost.phase_seconds);
+    assert!(
+        cost.phase_seconds.unobserved > 20.0,
+        "{:?}",
+        cost.phase_seconds
+    );
     assert!(cost.available_ratio.unwrap() < 1.0);
     let text = stage.text(100, 28);
-    assert!(text.contains("unobserved") && text.contains("nobody looked"), "{text}");
+    assert!(
+        text.contains("unobserved") && text.contains("nobody looked"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -134,6 +134,10 @@ fn flag_then_file_then_platform_then_catalogue_then_none() {
     let listed = priced(&none, Some(offer(None)));
     assert_eq!(listed.price_source, PriceSource::Catalogue);
     assert_eq!(listed.price_per_hour, Some("31.92".parse().unwrap()));
+    for absurd in ["-1", "79228162514264337593543950335"] {
+        let cost = priced(&none, Some(offer(Some((absurd, "USD")))));
+        assert_eq!(cost.price_source, PriceSource::Catalogue, "{absurd}");
+    }
     let unknown = Offer {
         instance_type: Some("gpu_9x".into()),
         ..offer(None)

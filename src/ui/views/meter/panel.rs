@@ -117,10 +117,10 @@ fn chart(bars: &Bars, cost: &Cost, look: &Look, hours: f64, area: Rect, buf: &mu
         .enumerate()
         .map(|(n, bar)| ((n as f64 + 0.5) / count, bar.map(value)));
     let (figure, name) = match cost.price_per_hour {
-        Some(price) if hours > 1.0 => (
-            money(cost, look, (price * Decimal::from(24)).round_dp(0)),
-            t.meter_price_day(),
-        ),
+        Some(price) if hours > 1.0 => {
+            let day = price.checked_mul(Decimal::from(24)).unwrap_or(price);
+            (money(cost, look, day.round_dp(0)), t.meter_price_day())
+        }
         Some(price) => (money(cost, look, price), t.meter_price_hour()),
         None => ("100 %".to_owned(), t.meter_all_of_it()),
     };
