@@ -3,6 +3,7 @@
 //! The fake libraries are examples. `cargo test` without target flags builds them; before
 //! `cargo test --test it`, say `cargo build --examples`.
 
+mod agreement;
 mod bounds;
 mod commands;
 mod contract;
@@ -12,6 +13,7 @@ mod fake_nvml_process;
 mod hardy;
 mod house;
 mod logs;
+mod meter;
 mod nvidia;
 mod nvidia_captures;
 mod nvidia_states;
