@@ -182,5 +182,28 @@ fn the_text_fits_80_columns_and_says_what_it_rests_on() {
     }
     let page = text(&diagnosis, Lang::En, true);
     assert!(page.is_ascii(), "{page}");
-    insta::assert_snapshot!(page);
+    insta::assert_snapshot!(page, @r"
+    gpu-7f3  live
+    2026-03-01 17:17:53 to 20:04:33, watched for 2h 46m, every 1 s
+    Suspected: 2. Nothing is sure yet.
+
+      0  The link runs x8 of x16 since boot (bridge 0000:17:00.0) and it has been at
+         12.6 of 13.0 GB/s for three minutes.
+         suspect  since 19:04:33, 1h 00m  $12.80
+         sure after 40m 00s more of the same
+         evidence  power_reference_ratio  0.91  < 0.96  article  1h 00m
+         not       work_changed: not work_changed
+         next      look at the link
+                   lspci -vv -s 17:00.0
+                   move
+
+      1  A call has not answered since 30 s; the others go on.
+
+    earlier
+      17:34:33 to 18:07:53  0  power_drift  suspect  33m 20s  $7.11
+         It was power_drift.
+
+    cannot see  SMs busy: this device has none; take a newer one
+    line 7: the last line is cut off: left out
+    ");
 }

@@ -72,8 +72,7 @@ impl Text<'_> {
                     Ok(name) => clean(name).into_owned(),
                     Err(_) => self.t.report_unnamed_host().into_owned(),
                 };
-                self.page
-                    .wrap("", &format!("{name}  {}", self.t.chrome_live()));
+                self.page.flow("", &[name, self.t.chrome_live().into_owned()]);
             }
             SourceKind::Demo(case) => self.page.wrap("", &self.t.chrome_demo_banner(case)),
             SourceKind::Recording(file) => self.page.wrap("", &self.t.diagnosis_recording(file)),
