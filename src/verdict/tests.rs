@@ -83,6 +83,7 @@ fn working<'a>(device: &'a Device, peers: &'a Peers) -> Seen<'a> {
         tx_saturation: Some(0.02),
         nvlink_links: Some(18.0),
         nvlink_up: Some(18.0),
+        nvlink_expected: true,
         nvlink_bytes_per_s: Some(50e9),
         nvlink_errors: Some(0.0),
         energy_j: None,
