@@ -6,6 +6,7 @@ mod news;
 mod note;
 mod support;
 mod update;
+pub mod verdicts;
 pub mod words;
 
 pub use action::{Action, Effect};
