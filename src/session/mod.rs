@@ -138,7 +138,7 @@ impl Session {
     /// Goes on from a `Start` that says more than what was folded so far; the charts stay.
     pub fn take_up(&mut self, start: Start) {
         self.ledger = Ledger::new(&start.config, start.ledger.clone());
-        self.judge.rules.set_limits(limits(&start.config));
+        self.judge.set_limits(limits(&start.config));
         self.start = start;
         let moment = self.moment();
         self.derived = self
@@ -149,8 +149,9 @@ impl Session {
             .collect();
     }
 
-    /// Takes another configuration; what was folded stays.
+    /// Takes another configuration; what was folded stays. All rules look from now on.
     pub fn configure(&mut self, config: Config) {
+        self.judge = Judge::new(RuleSet::all().with_limits(limits(&config)));
         let start = Start {
             config,
             ..self.start()
@@ -180,7 +181,7 @@ impl Session {
     #[must_use]
     pub fn with_rules(mut self, rules: RuleSet) -> Self {
         self.judge = Judge::new(rules);
-        self.judge.rules.set_limits(limits(&self.start.config));
+        self.judge.set_limits(limits(&self.start.config));
         self
     }
 

@@ -38,6 +38,8 @@ pub(super) struct Plan {
     pub(super) record: bool,
     /// What the session folds with.
     pub(super) config: Config,
+    /// How far the charts of a recorder that is followed are to reach back: none are needed for documents.
+    pub(super) history: Duration,
     /// The interval that somebody asked for.
     pub(super) asked: Option<Duration>,
     /// The library whose devices are meant: a recorder of another one's is not followed.
@@ -65,6 +67,11 @@ impl Plan {
             probes: Box::new(move || source::live(&probes).feed),
             record: record && settings.record && !settings.is_rooted(),
             file,
+            history: if record {
+                settings.config.history
+            } else {
+                Duration::ZERO
+            },
             config: settings.config.clone(),
             asked: settings.apart,
             library: source::library(settings).into_owned(),
