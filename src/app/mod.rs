@@ -1,17 +1,24 @@
 //! State of the screen and how it changes: keys become an action, an action changes the state, the state is drawn.
 
 mod action;
+mod entry;
 pub mod keymap;
+mod play;
+pub mod playback;
 mod support;
 mod update;
 pub mod words;
 
 pub use action::{Action, Effect};
+pub use entry::Entry;
+pub use play::Past;
 pub use support::support_lines;
 
 use crate::model::{DeviceId, DeviceView, Snapshot, Tick};
 use crate::session::{Series, Session, worse};
+use jiff::tz::TimeZone;
 use nameplate_widgets::SweepWindow;
+use play::Tape;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,6 +71,11 @@ pub struct App {
     notice: Option<Notice>,
     /// Simulated or recorded seconds per real second.
     speed: f64,
+    /// What is shown of a recording.
+    tape: Tape,
+    /// The time that is being typed, and the zone that it is meant in.
+    entry: Option<Entry>,
+    zone: TimeZone,
 }
 
 impl App {
@@ -83,6 +95,9 @@ impl App {
             window: SweepWindow::new(i64::try_from(history.as_millis()).unwrap_or(i64::MAX), 0),
             notice: None,
             speed: 1.0,
+            tape: Tape::default(),
+            entry: None,
+            zone: TimeZone::UTC,
         }
     }
 
@@ -133,8 +148,7 @@ impl App {
     /// Keeps selection and view in line with what there is.
     fn settle(&mut self) {
         // What is drawn: a held picture keeps its selection, whatever has become worse since.
-        let drawn = self.held.as_ref().map(|held| held.snapshot.clone());
-        let Some(snapshot) = drawn.or_else(|| self.snapshot.clone()) else {
+        let Some(snapshot) = self.drawn().cloned() else {
             return;
         };
         let there = |id: &DeviceId| snapshot.devices.iter().any(|d| d.device.id == *id);
@@ -156,13 +170,18 @@ impl App {
         };
     }
 
-    /// The picture to draw: the held one while paused.
+    fn drawn(&self) -> Option<&Arc<Snapshot>> {
+        match (self.frame(), &self.held) {
+            (Some(frame), _) => Some(&frame.snapshot),
+            (None, Some(held)) => Some(&held.snapshot),
+            (None, None) => self.snapshot.as_ref(),
+        }
+    }
+
+    /// The picture to draw: one of a recording, or the held one while paused, or the newest.
     #[must_use]
     pub fn picture(&self) -> Option<&Snapshot> {
-        match &self.held {
-            Some(held) => Some(&held.snapshot),
-            None => self.snapshot.as_deref(),
-        }
+        self.drawn().map(AsRef::as_ref)
     }
 
     /// The newest view, also while the picture is held.
@@ -174,16 +193,21 @@ impl App {
     /// The series that belong to the picture.
     #[must_use]
     pub fn series(&self, device: &DeviceId) -> Option<&Series> {
-        match &self.held {
-            Some(held) => held.series.get(device),
-            None => self.session.series(device),
+        match (self.frame(), &self.held) {
+            (Some(frame), _) => frame.series.get(device),
+            (None, Some(held)) => held.series.get(device),
+            (None, None) => self.session.series(device),
         }
     }
 
     /// The time window of the charts.
     #[must_use]
     pub fn window(&self) -> SweepWindow {
-        self.held.as_ref().map_or(self.window, |held| held.window)
+        match (&self.tape.play, &self.held) {
+            (Some(play), _) if play.frame.is_some() => play.window,
+            (_, Some(held)) => held.window,
+            _ => self.window,
+        }
     }
 
     /// The selected device in the picture.
@@ -223,14 +247,14 @@ impl App {
     /// Whether the picture is held.
     #[must_use]
     pub fn is_paused(&self) -> bool {
-        self.held.is_some()
+        self.held.is_some() || self.stands()
     }
 
     /// The interval that was asked for; of a recording, the one that it was made with.
     #[must_use]
     pub fn interval(&self) -> Duration {
         match self.picture() {
-            Some(picture) if self.is_replay() => picture.interval,
+            Some(picture) if self.frame().is_some() => picture.interval,
             _ => self.interval,
         }
     }

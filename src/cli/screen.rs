@@ -3,13 +3,22 @@
 use super::args::Replay;
 use super::source::{self, Source, session};
 use super::{CliError, Settings, World};
-use crate::app::App;
-use crate::text::Catalogue;
+use super::recorder::failure;
+use crate::app::playback::{Order, PlaybackError, Player};
+use crate::app::{App, Past};
+use crate::model::{Config, FeedHandle, Plates, SourceKind};
+use crate::record::Writer;
+use crate::session::{Session, Start};
+use crate::text::{Catalogue, clean};
+use crate::ui::Tape;
 use crate::ui::glyphs::Charset;
 use crate::ui::run::{RunError, Running, Wanted, run as run_screen};
 use crate::ui::terminal::{Options, install_panic_hook};
 use crate::ui::theme::{Depth, Theme};
 use crate::ui::{Look, terminal};
+use jiff::tz::TimeZone;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tokio::sync::mpsc::unbounded_channel;
 
 /// What the screen was started for.
@@ -32,6 +41,10 @@ pub(super) fn run(
     // Wrong names are told before the screen is taken.
     let mut first = Some(open(started, settings)?);
     let look = look(settings, world)?;
+    let zone = look.zone.clone();
+    // A recording that somebody on this host writes is the past of what is live here.
+    let written = world.folders.state.as_ref().map(|folder| folder.join("recording.nmp"));
+    let written = written.filter(|path| Writer::holder(path).is_some());
     install_panic_hook();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -45,14 +58,16 @@ pub(super) fn run(
         term: (world.env)("TERM"),
     };
     let mut start = |wanted: Wanted| {
-        let source = match (wanted, first.take()) {
-            (Wanted::First, Some(source)) => Ok(source),
+        let opened = match (wanted, first.take()) {
+            (Wanted::First, Some(opened)) => Ok(opened),
             (Wanted::First, None) => open(started, settings),
-            (Wanted::Demo, _) => source::demo(None, settings),
+            (Wanted::Demo, _) => source::demo(None, settings).map(Opened::Source),
         };
-        source
-            .and_then(|source| begin(source, settings))
-            .map_err(|error| error.to_string())
+        let running = opened.and_then(|opened| match opened {
+            Opened::Source(source) => begin(source, settings, written.as_deref(), &zone),
+            Opened::Replay(player, args) => begin_replay(player, args, &zone),
+        });
+        running.map_err(|error| error.to_string())
     };
     let result = runtime.block_on(run_screen(&options, &look, &mut start));
     // Leaving a runtime waits for its threads; nothing is waited for on the way out.
@@ -65,31 +80,118 @@ pub(super) fn run(
     })
 }
 
-fn open(started: Started<'_>, settings: &Settings) -> Result<Source, CliError> {
+/// What was opened and is not shown yet.
+enum Opened<'a> {
+    Source(Source),
+    Replay(Player, &'a Replay),
+}
+
+fn open<'a>(started: Started<'a>, settings: &Settings) -> Result<Opened<'a>, CliError> {
     match started {
-        Started::Live => Ok(source::live(settings)),
-        Started::Demo(case) => source::demo(case, settings),
-        Started::Replay(args) => source::replay(args),
+        Started::Live => Ok(Opened::Source(source::live(settings))),
+        Started::Demo(case) => source::demo(case, settings).map(Opened::Source),
+        Started::Replay(args) => Ok(Opened::Replay(player(&args.file)?, args)),
     }
 }
 
-fn begin(source: Source, settings: &Settings) -> Result<Running, CliError> {
+/// Opens a recording for the screen.
+///
+/// # Errors
+/// It cannot be read, or has no ticks.
+pub(super) fn player(path: &Path) -> Result<Player, CliError> {
+    let kind = SourceKind::Recording(file_name(path));
+    Player::open(path, plates()?, kind).map_err(|error| match error {
+        PlaybackError::Record(error) => failure("replay", &error),
+        PlaybackError::Start(error) => CliError::Failed(format!(
+            "replay: {}: {error}; next: use the version that wrote it",
+            path.display()
+        )),
+        PlaybackError::Empty => CliError::Failed(format!(
+            "replay: {} has no ticks yet; next: let `nameplate record` run for a second",
+            path.display()
+        )),
+    })
+}
+
+fn plates() -> Result<Arc<Plates>, CliError> {
+    let plates = Plates::embedded().map_err(|error| CliError::Failed(error.to_string()))?;
+    Ok(Arc::new(plates))
+}
+
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    clean(&name.to_string_lossy()).into_owned()
+}
+
+fn no_thread(operation: &str, source: std::io::Error) -> CliError {
+    CliError::System {
+        operation: operation.to_owned(),
+        source,
+        next: "check the limits on processes and threads (ulimit -u)",
+    }
+}
+
+/// A source on the screen; `written` is the recording that is written of it.
+fn begin(
+    source: Source,
+    settings: &Settings,
+    written: Option<&Path>,
+    zone: &TimeZone,
+) -> Result<Running, CliError> {
     let history = source.config.history;
-    let session = match source.start {
-        Some(start) => source::session_from(source.kind, start)?,
-        None => session(source.kind, source.config)?,
-    };
+    let written = written.filter(|_| source.kind == SourceKind::Live);
+    let session = session(source.kind, source.config)?;
     let (sender, ticks) = unbounded_channel();
     let feed = source
         .feed
         .start(Box::new(move |tick| sender.send(tick).is_ok()))
-        .map_err(|source| CliError::System {
-            operation: "starting the source".to_owned(),
-            source,
-            next: "check the limits on processes and threads (ulimit -u)",
-        })?;
-    let app = App::new(session, settings.interval, history).with_speed(source.speed);
-    Ok(Running { app, ticks, feed })
+        .map_err(|error| no_thread("starting the source", error))?;
+    let tape = match written {
+        Some(path) => Some(tape(path)?),
+        None => None,
+    };
+    let past = if tape.is_some() { Past::Kept } else { Past::None };
+    let app = App::new(session, settings.interval, history)
+        .with_speed(source.speed)
+        .in_zone(zone.clone())
+        .with_past(past);
+    Ok(Running {
+        app,
+        ticks,
+        feed,
+        tape,
+    })
+}
+
+fn tape(path: &Path) -> Result<Tape, CliError> {
+    let kind = SourceKind::Recording(file_name(path));
+    Ok(Tape::new(PathBuf::from(path), plates()?, kind))
+}
+
+/// A recording on the screen: all its pictures come from the worker that plays it.
+fn begin_replay(player: Player, args: &Replay, zone: &TimeZone) -> Result<Running, CliError> {
+    let history = player.history();
+    let mut tape = tape(&args.file)?;
+    tape.play(player, args.at.map_or(Order::First, Order::At), args.speed)
+        .map_err(|error| no_thread("starting the replay", error))?;
+    let session = Session::new(
+        Start::new(Config::default()),
+        plates()?,
+        SourceKind::Recording(file_name(&args.file)),
+    );
+    let app = App::new(session, std::time::Duration::from_secs(1), history)
+        .with_speed(args.speed)
+        .in_zone(zone.clone())
+        .with_past(Past::Replay);
+    // No source stands behind it: nothing comes, and what is told is heard by nobody.
+    let (_, ticks) = unbounded_channel();
+    let (control, _) = std::sync::mpsc::channel();
+    Ok(Running {
+        app,
+        ticks,
+        feed: FeedHandle { control },
+        tape: Some(tape),
+    })
 }
 
 /// Theme, glyphs, words and zone of this terminal.

@@ -7,21 +7,24 @@
 
 mod block;
 mod columns;
+mod cursor;
 mod error;
 mod lock;
+mod minute_rows;
 mod minutes;
 mod place;
 mod reader;
-mod replay;
 mod schema;
+mod shift;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
+pub use cursor::{Cursor, Records};
 pub use error::RecordError;
+pub use minute_rows::{MinuteRow, NamedDevice};
 pub use place::Journal;
-pub use reader::{Reader, Record, Records, StartRecord};
-pub use replay::Replay;
+pub use reader::{Reader, Record, StartRecord};
 pub use schema::SCHEMA_VERSION;
 pub use writer::{Limits, Writer};

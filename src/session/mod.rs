@@ -96,9 +96,42 @@ impl Start {
             ..Self::default()
         }
     }
+
+    /// As a recording keeps it.
+    ///
+    /// # Errors
+    /// Something in it cannot be written.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, StartError> {
+        postcard::to_allocvec(self).map_err(|_| StartError)
+    }
+
+    /// From a recording's bytes.
+    ///
+    /// # Errors
+    /// They are of another version's making.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, StartError> {
+        postcard::from_bytes(bytes).map_err(|_| StartError)
+    }
+
+    /// What had happened by then, newest last; at most the last thousand.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// The devices that were remembered.
+    pub fn device_ids(&self) -> impl Iterator<Item = &DeviceId> {
+        self.devices.iter().map(|state| &state.device.id)
+    }
 }
 
+/// The bytes are not those of a `Start` of this version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the session in it is of another version's making")]
+pub struct StartError;
+
 /// Folds ticks.
+#[derive(Clone)]
 pub struct Session {
     start: Start,
     source: SourceKind,
@@ -113,23 +146,53 @@ impl Session {
     /// Begins, or goes on from where another session stood.
     #[must_use]
     pub fn new(start: Start, plates: Arc<Plates>, source: SourceKind) -> Self {
-        let ledger = Ledger::new(&start.config, start.ledger.clone());
         let mut session = Self {
-            ledger,
+            ledger: Ledger::new(&start.config, None),
             plates,
             source,
             series: BTreeMap::new(),
-            start,
+            start: Start::default(),
             derived: Vec::new(),
         };
-        let moment = session.moment();
-        session.derived = session
+        session.take_up(start);
+        session
+    }
+
+    /// Goes on from a `Start` that says more than what was folded so far; the charts stay.
+    pub fn take_up(&mut self, start: Start) {
+        self.ledger = Ledger::new(&start.config, start.ledger.clone());
+        self.start = start;
+        let moment = self.moment();
+        self.derived = self
             .start
             .devices
             .iter()
-            .map(|d| derive::derive(d, session.entry(d), moment))
+            .map(|d| derive::derive(d, self.entry(d), moment))
             .collect();
-        session
+    }
+
+    /// Takes another configuration; what was folded stays.
+    pub fn configure(&mut self, config: Config) {
+        let start = Start {
+            config,
+            ..self.start()
+        };
+        self.take_up(start);
+    }
+
+    /// What the session folds with.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.start.config
+    }
+
+    /// Charts of before the ticks that were folded, where they are known from elsewhere.
+    pub fn remember(&mut self, earlier: &BTreeMap<DeviceId, Series>) {
+        for (id, series) in &mut self.series {
+            if let Some(earlier) = earlier.get(id) {
+                series.extend_back(earlier);
+            }
+        }
     }
 
     /// Everything that is needed to go on from here with the same results.
@@ -151,6 +214,12 @@ impl Session {
     #[must_use]
     pub fn all_series(&self) -> &BTreeMap<DeviceId, Series> {
         &self.series
+    }
+
+    /// What happened so far, newest last; at most the last thousand.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.start.events
     }
 
     fn host_process(&self, pid: u32) -> Option<&Process> {

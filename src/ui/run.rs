@@ -1,10 +1,12 @@
 //! The screen's loop: ticks, keys and signals in, frames out. Nothing here blocks but the terminal itself.
 
 use super::look::Look;
+use super::tape::{Tape, played};
 use super::terminal::{self, Input, InputError, Screen, ScreenError, Signal, Signals};
 use super::views;
-use crate::app::keymap::{Key, action_of};
-use crate::app::{Action, App, Effect};
+use crate::app::keymap::Key;
+use crate::app::playback::{Order, Played};
+use crate::app::{App, Effect};
 use crate::model::{Control, FeedHandle, Tick};
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -20,6 +22,8 @@ pub struct Running {
     pub ticks: UnboundedReceiver<Tick>,
     /// Steers the source.
     pub feed: FeedHandle,
+    /// The recording that can be looked into, where there is one.
+    pub tape: Option<Tape>,
 }
 
 /// Which source the user wants now.
@@ -70,9 +74,7 @@ pub async fn run(
                 Signal::Terminate | Signal::Hangup | Signal::Interrupt => Some(Effect::Quit),
             },
             key = input.next() => match key {
-                Ok(key) => key_of(key)
-                    .and_then(|key| action_of(key, running.app.view()))
-                    .and_then(|action: Action| running.app.update(action, look.text)),
+                Ok(key) => key_of(key).and_then(|key| running.app.press(key, look.text)),
                 Err(InputError::Closed) => Some(Effect::Quit),
                 Err(InputError::Failed(error)) => return Err(RunError::Input(error)),
             },
@@ -84,11 +86,18 @@ pub async fn run(
                 }
                 None
             },
+            played = played(running.tape.as_mut()) => {
+                match played {
+                    Played::Frame(frame) => running.app.show(frame),
+                    Played::Failed(reason) => running.app.playback_failed(&reason, look.text),
+                }
+                None
+            },
         };
         match effect {
             Some(Effect::Quit) => break,
             Some(Effect::Interval(interval)) => running.feed.tell(Control::Interval(interval)),
-            Some(Effect::Speed(speed)) => running.feed.tell(Control::Speed(speed)),
+            Some(Effect::Play(order)) => ask(&mut running, order, look),
             Some(Effect::Copy(text)) => copy(&mut screen, &text)?,
             Some(Effect::Redraw) => screen.repaint()?,
             Some(Effect::Suspend) => {
@@ -128,6 +137,16 @@ fn take(running: &mut Running, tick: &Tick) {
         running.app.fold(&tick);
     }
     running.app.refresh();
+}
+
+/// Asks the recording for something.
+fn ask(running: &mut Running, order: Order, look: &Look) {
+    let Some(tape) = &mut running.tape else {
+        return;
+    };
+    if let Err(error) = tape.ask(order) {
+        running.app.playback_failed(&error.to_string(), look.text);
+    }
 }
 
 fn draw(screen: &mut Screen, app: &mut App, look: &Look) -> Result<(), RunError> {
