@@ -10,6 +10,7 @@ mod columns;
 mod cursor;
 mod error;
 mod lock;
+mod merge;
 mod minute_rows;
 mod minutes;
 mod place;
@@ -23,6 +24,7 @@ mod tests;
 
 pub use cursor::{Cursor, Records};
 pub use error::RecordError;
+pub use merge::{Merge, Merged};
 pub use minute_rows::{MinuteRow, NamedDevice};
 pub use place::Journal;
 pub use reader::{Reader, Record, StartRecord};

@@ -162,11 +162,22 @@ impl Reader {
             .map_err(|what| damaged(&self.path, None, &what))
     }
 
-    /// Wall time of a tick; `None` where there is no such tick.
+    /// One tick; `None` where the file does not have it.
+    ///
+    /// # Errors
+    /// The file is damaged there.
+    pub fn tick(&self, n: i64) -> Result<Option<Tick>, RecordError> {
+        if n < self.first() {
+            return Ok(None);
+        }
+        Ok(self.portion_at(n)?.into_iter().next())
+    }
+
+    /// Wall time of a tick; `None` where the file does not have it.
     ///
     /// # Errors
     /// The file is damaged there.
     pub fn time_of(&self, n: i64) -> Result<Option<Timestamp>, RecordError> {
-        Ok(self.portion_at(n)?.first().map(|tick| tick.at))
+        Ok(self.tick(n)?.map(|tick| tick.at))
     }
 }

@@ -4,6 +4,7 @@ mod change;
 mod derive;
 mod device;
 mod fold;
+mod gap;
 mod happen;
 mod held;
 mod known;

@@ -66,18 +66,18 @@ impl Player {
         self.reel.reader.refresh()?;
         match order {
             Order::Speed(_) | Order::Stop => Ok(true),
-            Order::At(at) => self.go_to(*at, wanted),
+            Order::At(at) => self.go_to(*at, false, wanted),
             Order::Shift(seconds) => match self.minute {
                 Some(minute) => {
                     let by = SignedDuration::try_from_secs_f64(*seconds).unwrap_or_default();
-                    self.go_to(minute.checked_add(by).unwrap_or(minute), wanted)
+                    self.go_to(minute.checked_add(by).unwrap_or(minute), *seconds < 0.0, wanted)
                 }
                 None => self.shift(*seconds, wanted),
             },
             Order::Ticks(count) => match self.minute {
                 Some(minute) => {
                     let by = SignedDuration::from_mins(*count);
-                    self.go_to(minute.checked_add(by).unwrap_or(minute), wanted)
+                    self.go_to(minute.checked_add(by).unwrap_or(minute), *count < 0, wanted)
                 }
                 None => {
                     let from = self.aim.unwrap_or(self.reel.n);
@@ -86,7 +86,7 @@ impl Player {
                 }
             },
             Order::First => match self.earliest_minute()? {
-                Some(first) => self.go_to(first, wanted),
+                Some(first) => self.go_to(first, false, wanted),
                 None => self.land(self.reel.reader.first(), true, wanted),
             },
             Order::Last => self.land(i64::MAX, false, wanted),
@@ -103,17 +103,18 @@ impl Player {
             && let Ok(at) = at.checked_add(SignedDuration::try_from_secs_f64(seconds).unwrap_or_default())
             && self.reel.reader.time_of(n)?.is_some_and(|first| at < first)
         {
-            return self.go_to(at, wanted);
+            return self.go_to(at, true, wanted);
         }
         self.land(n, seconds < 0.0, wanted)
     }
 
-    /// The first tick at or after an instant, or the minute of it where there are no ticks any more.
-    fn go_to(&mut self, at: Timestamp, wanted: Wanted<'_>) -> Result<bool, PlaybackError> {
+    /// The first tick at or after an instant; where there are no ticks any more, the minute of it, or the nearest one
+    /// after (`back`: before) it.
+    fn go_to(&mut self, at: Timestamp, back: bool, wanted: Wanted<'_>) -> Result<bool, PlaybackError> {
         let first = self.reel.reader.first();
         let begins = self.reel.reader.time_of(first)?;
         if begins.is_some_and(|begins| at < begins) {
-            if let Some(minute) = self.minute_near(at)? {
+            if let Some(minute) = self.minute_near(at, back)? {
                 self.minute = Some(minute);
                 self.aim = None;
                 if self.earliest_minute()? == Some(minute) {
@@ -180,11 +181,16 @@ impl Player {
         Ok(reader.minutes_before(before)?)
     }
 
-    /// The minute with rows at or after an instant, before all ticks.
-    fn minute_near(&self, at: Timestamp) -> Result<Option<Timestamp>, PlaybackError> {
-        let Some((_, last)) = self.minutes()? else {
+    /// The minute with rows of an instant, or the nearest one after (`back`: before) it; none of those after the first
+    /// tick.
+    fn minute_near(&self, at: Timestamp, back: bool) -> Result<Option<Timestamp>, PlaybackError> {
+        let Some((first, last)) = self.minutes()? else {
             return Ok(None);
         };
+        if back {
+            let before = self.reel.reader.minutes_before(at)?;
+            return Ok(Some(before.map_or(first, |(_, nearest)| nearest.min(last))));
+        }
         let minute = at.as_second().div_euclid(60) * 60;
         let minute = Timestamp::from_second(minute).unwrap_or(at);
         let found = self.reel.reader.minute_after(minute)?;

@@ -149,6 +149,9 @@ impl Reel {
         if !self.fold_to(n, wanted)? {
             return Ok(false);
         }
+        if self.before.is_none() {
+            self.before = self.reader.tick(self.n - 1)?.as_ref().map(Stamp::of);
+        }
         if let (Some(then), Some(now)) = (then, self.newest)
             && then.same_boot(&now)
             && then.mono >= now.mono

@@ -273,9 +273,9 @@ fn damage_is_told_where_it_is_and_what_lies_elsewhere_is_shown() {
     recorded.writer.take().unwrap().close().unwrap();
     assert!(spoilt(&recorded.path), "a block was found");
     let mut player = player(&recorded);
-    let frame = go(&mut player, Order::At(recorded.live[60].0.at));
+    let frame = go(&mut player, Order::At(recorded.live[55].0.at));
     assert!(matches!(frame.remark, Remark::Damaged(_)), "{:?}", frame.remark);
-    assert!(as_live(&frame, &recorded) < 60);
+    assert!(as_live(&frame, &recorded) < 50);
     let frame = go(&mut player, Order::At(recorded.live[280].0.at));
     assert_eq!(as_live(&frame, &recorded), 280);
 }

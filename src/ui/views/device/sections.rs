@@ -39,7 +39,7 @@ pub(super) fn of(picture: &Snapshot, view: &DeviceView, look: &Look) -> Vec<Sect
         view,
         look,
     };
-    vec![
+    let mut sections = vec![
         page.identity(),
         page.power(),
         page.heat(),
@@ -50,8 +50,10 @@ pub(super) fn of(picture: &Snapshot, view: &DeviceView, look: &Look) -> Vec<Sect
         page.nvlink(),
         page.health(),
         page.phases(),
-        page.processes(),
-    ]
+    ];
+    sections.extend(page.gap());
+    sections.push(page.processes());
+    sections
 }
 
 impl Page<'_> {
