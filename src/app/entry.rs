@@ -105,7 +105,11 @@ fn read_time(text: &str, shown: Timestamp, zone: &TimeZone) -> Option<Timestamp>
         return Some(at);
     }
     let later = at.duration_since(shown) > SignedDuration::from_hours(12);
-    if later { here(today.yesterday().ok()?.to_datetime(time)) } else { Some(at) }
+    if later {
+        here(today.yesterday().ok()?.to_datetime(time))
+    } else {
+        Some(at)
+    }
 }
 
 #[cfg(test)]
@@ -127,9 +131,21 @@ mod tests {
             ("-90s", "2026-03-02T01:28:30Z"),
             ("+1h 30m", "2026-03-02T03:00:00Z"),
         ] {
-            assert_eq!(read_time(text, shown, &zone).unwrap().to_string(), at, "{text}");
+            assert_eq!(
+                read_time(text, shown, &zone).unwrap().to_string(),
+                at,
+                "{text}"
+            );
         }
-        for text in ["", "x", "25:00", "-", "+x", "2026-13-01 00:00", "9999999999999h"] {
+        for text in [
+            "",
+            "x",
+            "25:00",
+            "-",
+            "+x",
+            "2026-13-01 00:00",
+            "9999999999999h",
+        ] {
             assert_eq!(read_time(text, shown, &zone), None, "{text}");
         }
     }

@@ -149,7 +149,11 @@ impl App {
     /// Changes how far a step goes.
     pub(super) fn resize_step(&mut self, larger: bool) {
         let step = self.tape.step;
-        let next = if larger { step + 1 } else { step.saturating_sub(1) };
+        let next = if larger {
+            step + 1
+        } else {
+            step.saturating_sub(1)
+        };
         self.tape.step = next.min(STEPS.len() - 1);
     }
 

@@ -235,8 +235,8 @@ fn earlier(path: &Path, plates: &Arc<Plates>) -> Result<Option<Earlier>, RecordE
     let Some(start) = reader.start_before(i64::MAX)? else {
         return Ok(None);
     };
-    let Ok(mut session) = Start::from_bytes(&start.body)
-        .map(|s| Session::new(s, plates.clone(), SourceKind::Live))
+    let Ok(mut session) =
+        Start::from_bytes(&start.body).map(|s| Session::new(s, plates.clone(), SourceKind::Live))
     else {
         return Ok(None);
     };

@@ -1,9 +1,9 @@
 //! `nameplate` and `nameplate demo`: the screen on a source.
 
 use super::args::Replay;
+use super::recorder::failure;
 use super::source::{self, Source, session};
 use super::{CliError, Settings, World};
-use super::recorder::failure;
 use crate::app::playback::{Order, PlaybackError, Player};
 use crate::app::{App, Past};
 use crate::model::{Config, FeedHandle, Plates, SourceKind};
@@ -43,7 +43,11 @@ pub(super) fn run(
     let look = look(settings, world)?;
     let zone = look.zone.clone();
     // A recording that somebody on this host writes is the past of what is live here.
-    let written = world.folders.state.as_ref().map(|folder| folder.join("recording.nmp"));
+    let written = world
+        .folders
+        .state
+        .as_ref()
+        .map(|folder| folder.join("recording.nmp"));
     let written = written.filter(|path| Writer::holder(path).is_some());
     install_panic_hook();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -150,7 +154,11 @@ fn begin(
         Some(path) => Some(tape(path)?),
         None => None,
     };
-    let past = if tape.is_some() { Past::Kept } else { Past::None };
+    let past = if tape.is_some() {
+        Past::Kept
+    } else {
+        Past::None
+    };
     let app = App::new(session, settings.interval, history)
         .with_speed(source.speed)
         .in_zone(zone.clone())

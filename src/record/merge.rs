@@ -134,7 +134,11 @@ impl Merge {
         }
         let turned = self.leads.is_some_and(|leads| leads != next);
         self.leads = Some(next);
-        self.only = if self.taken_any { self.only.filter(|only| *only == next) } else { Some(next) };
+        self.only = if self.taken_any {
+            self.only.filter(|only| *only == next)
+        } else {
+            Some(next)
+        };
         if let Some(start) = start {
             let whole = self.only.is_some();
             if self.taken_any {
@@ -144,7 +148,10 @@ impl Merge {
             // The settings of the file that is turned to count from here on.
             let n = file.cursor.next_number() - 1;
             if let Some(start) = file.reader.start_before(n)? {
-                self.ready.push_back(Merged::Start { start, whole: false });
+                self.ready.push_back(Merged::Start {
+                    start,
+                    whole: false,
+                });
             }
         }
         self.taken_any = true;
@@ -169,8 +176,15 @@ impl Merge {
             let Some(file) = self.files.get_mut(place) else {
                 continue;
             };
-            while let Some((tick, _)) = file.head.as_ref().filter(|(_, at)| at.is_covered_by(&newest)) {
-                let marks = tick.events.iter().filter(|event| event.kind == EventKind::Mark);
+            while let Some((tick, _)) = file
+                .head
+                .as_ref()
+                .filter(|(_, at)| at.is_covered_by(&newest))
+            {
+                let marks = tick
+                    .events
+                    .iter()
+                    .filter(|event| event.kind == EventKind::Mark);
                 self.notes.extend(marks.cloned());
                 file.leave_out();
                 file.look()?;
@@ -186,7 +200,8 @@ impl Merge {
             let files = self.files.iter().enumerate();
             files.filter_map(|(place, file)| Some((place, file.head.as_ref()?.1)))
         };
-        let sooner = |a: (usize, Instant), b: (usize, Instant)| if b.1.since(&a.1) < 0.0 { b } else { a };
+        let sooner =
+            |a: (usize, Instant), b: (usize, Instant)| if b.1.since(&a.1) < 0.0 { b } else { a };
         let earliest = heads().reduce(sooner)?.0;
         let leading = heads().find(|(place, _)| self.leads == Some(*place));
         let (Some((place, head)), Some(newest)) = (leading, self.newest) else {
@@ -199,13 +214,17 @@ impl Merge {
 
     /// Notes of ticks that were left out go into the next one, unless the file that was taken has them too.
     fn tell_notes(&mut self, tick: &mut Tick) {
-        let marks = tick.events.iter().filter(|event| event.kind == EventKind::Mark);
+        let marks = tick
+            .events
+            .iter()
+            .filter(|event| event.kind == EventKind::Mark);
         self.told.extend(marks.cloned());
         let over = self.told.len().saturating_sub(NOTES_KEPT);
         self.told.drain(..over);
         let told = &self.told;
-        let (now, later): (Vec<Event>, Vec<Event>) =
-            std::mem::take(&mut self.notes).into_iter().partition(|note| note.at <= tick.at);
+        let (now, later): (Vec<Event>, Vec<Event>) = std::mem::take(&mut self.notes)
+            .into_iter()
+            .partition(|note| note.at <= tick.at);
         self.notes = later;
         let new = now.into_iter().filter(|note| !told.contains(note));
         tick.events.extend(new);
@@ -284,7 +303,9 @@ struct Instant {
 impl Instant {
     fn of(tick: &Tick, before: Option<&Self>) -> Self {
         let boot = tick.at.as_nanosecond() as f64 / 1e9 - tick.mono.0 as f64 / 1e9;
-        let first = before.filter(|before| before.mono <= tick.mono).map_or(boot, |b| b.boots[0]);
+        let first = before
+            .filter(|before| before.mono <= tick.mono)
+            .map_or(boot, |b| b.boots[0]);
         Self {
             at: tick.at,
             mono: tick.mono,

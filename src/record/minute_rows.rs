@@ -58,7 +58,12 @@ impl Reader {
             .query_row(
                 "SELECT min(at), max(at) FROM minutes WHERE at <= ?1",
                 [minute_name(at)],
-                |row| Ok((row.get::<_, Option<String>>(0)?, row.get::<_, Option<String>>(1)?)),
+                |row| {
+                    Ok((
+                        row.get::<_, Option<String>>(0)?,
+                        row.get::<_, Option<String>>(1)?,
+                    ))
+                },
             )
             .map(|(first, last)| Some((first?.parse().ok()?, last?.parse().ok()?)))
             .map_err(|e| meaning("reading", &self.path, &e))

@@ -149,7 +149,11 @@ impl Reader {
         };
         // Rows are newer than all blocks.
         let backward = blocks.contains("DESC");
-        let (first, second) = if backward { (tail, blocks) } else { (blocks, tail) };
+        let (first, second) = if backward {
+            (tail, blocks)
+        } else {
+            (blocks, tail)
+        };
         match one(first)? {
             Some(span) => Ok(Some(span)),
             None => one(second),

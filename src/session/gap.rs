@@ -42,7 +42,10 @@ pub(super) fn told(state: &DeviceState, sample: &Sample, moment: Moment) -> Opti
     // One counter that stepped back: the driver was loaded anew, and the others began anew with it.
     let held = state.held.readings();
     let back = Metric::ALL.iter().any(|metric| {
-        let before = held.get(*metric).ok().filter(|_| steps_never_back(held.get(Metric::PcieCounterBits).ok(), *metric));
+        let before = held
+            .get(*metric)
+            .ok()
+            .filter(|_| steps_never_back(held.get(Metric::PcieCounterBits).ok(), *metric));
         let now = sample.readings.get(*metric).ok();
         before.zip(now).is_some_and(|(before, now)| now < before)
     });
@@ -106,9 +109,16 @@ impl Told {
         for (name, seconds) in &self.reasons_s {
             facts.push(format!("{name} for {}", format_span(*seconds)));
         }
-        let names = self.reasons_s.iter().map(|(name, s)| (format!("{name}_s"), *s));
+        let names = self
+            .reasons_s
+            .iter()
+            .map(|(name, s)| (format!("{name}_s"), *s));
         let reasons: Vec<(String, f64)> = names.collect();
-        data.extend(reasons.iter().map(|(name, s)| (name.as_str(), format!("{s:.1}"))));
+        data.extend(
+            reasons
+                .iter()
+                .map(|(name, s)| (name.as_str(), format!("{s:.1}"))),
+        );
         for (name, way, bytes) in [
             ("pcie_rx_bytes", "in", self.pcie_rx_bytes),
             ("pcie_tx_bytes", "out", self.pcie_tx_bytes),

@@ -83,7 +83,10 @@ fn device(row: &MinuteRow, named: &[NamedDevice]) -> Device {
         id: row.device.clone(),
         index: named.map_or(0, |n| n.index),
         vendor: named.map_or(Vendor::Other, |n| Vendor::of_word(&n.vendor)),
-        name: named.map_or_else(|| Arc::from(&*row.device.0), |n| Arc::from(&*clean(&n.name))),
+        name: named.map_or_else(
+            || Arc::from(&*row.device.0),
+            |n| Arc::from(&*clean(&n.name)),
+        ),
         uuid: Err(Absent::NotReported),
         pci_address: Err(Absent::NotReported),
         pci_id: Err(Absent::NotReported),

@@ -46,7 +46,9 @@ impl Pace {
             self.newest = Some(tick.mono.minus(tick.interval));
             self.fixed = None;
         }
-        let newest = self.newest.unwrap_or_else(|| tick.mono.minus(tick.interval));
+        let newest = self
+            .newest
+            .unwrap_or_else(|| tick.mono.minus(tick.interval));
         let (mono, shown) = *self.fixed.get_or_insert((newest, now));
         let after = tick.mono.seconds_since(mono).max(0.0) / self.speed.max(1e-9);
         let due = Duration::try_from_secs_f64(after).unwrap_or(Duration::MAX);

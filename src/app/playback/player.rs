@@ -70,7 +70,11 @@ impl Player {
             Order::Shift(seconds) => match self.minute {
                 Some(minute) => {
                     let by = SignedDuration::try_from_secs_f64(*seconds).unwrap_or_default();
-                    self.go_to(minute.checked_add(by).unwrap_or(minute), *seconds < 0.0, wanted)
+                    self.go_to(
+                        minute.checked_add(by).unwrap_or(minute),
+                        *seconds < 0.0,
+                        wanted,
+                    )
                 }
                 None => self.shift(*seconds, wanted),
             },
@@ -100,7 +104,8 @@ impl Player {
         if seconds < 0.0
             && n <= self.reel.reader.first()
             && let Some(at) = self.reel.reader.time_of(from)?
-            && let Ok(at) = at.checked_add(SignedDuration::try_from_secs_f64(seconds).unwrap_or_default())
+            && let Ok(at) =
+                at.checked_add(SignedDuration::try_from_secs_f64(seconds).unwrap_or_default())
             && self.reel.reader.time_of(n)?.is_some_and(|first| at < first)
         {
             return self.go_to(at, true, wanted);
@@ -110,7 +115,12 @@ impl Player {
 
     /// The first tick at or after an instant; where there are no ticks any more, the minute of it, or the nearest one
     /// after (`back`: before) it.
-    fn go_to(&mut self, at: Timestamp, back: bool, wanted: Wanted<'_>) -> Result<bool, PlaybackError> {
+    fn go_to(
+        &mut self,
+        at: Timestamp,
+        back: bool,
+        wanted: Wanted<'_>,
+    ) -> Result<bool, PlaybackError> {
         let first = self.reel.reader.first();
         let begins = self.reel.reader.time_of(first)?;
         if begins.is_some_and(|begins| at < begins) {
@@ -177,7 +187,9 @@ impl Player {
         let Some(begins) = reader.time_of(reader.first())? else {
             return Ok(None);
         };
-        let before = begins.checked_sub(SignedDuration::from_mins(1)).unwrap_or(begins);
+        let before = begins
+            .checked_sub(SignedDuration::from_mins(1))
+            .unwrap_or(begins);
         Ok(reader.minutes_before(before)?)
     }
 

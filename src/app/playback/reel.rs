@@ -79,7 +79,11 @@ impl Reel {
         let reader = Reader::open(path)?;
         let first = reader.first();
         let record = reader.start_before(first)?.ok_or(PlaybackError::Empty)?;
-        let session = Session::new(Start::from_bytes(&record.body)?, plates.clone(), source.clone());
+        let session = Session::new(
+            Start::from_bytes(&record.body)?,
+            plates.clone(),
+            source.clone(),
+        );
         let mut reel = Self {
             cursor: reader.cursor(record.n),
             reader,
@@ -315,5 +319,9 @@ impl Reel {
 }
 
 fn first_after(events: &[Event], at: Timestamp) -> Option<Timestamp> {
-    events.iter().map(|event| event.at).filter(|e| *e > at).min()
+    events
+        .iter()
+        .map(|event| event.at)
+        .filter(|e| *e > at)
+        .min()
 }

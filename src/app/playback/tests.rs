@@ -46,7 +46,9 @@ fn limits() -> Limits {
 
 fn simulated(count: usize) -> Vec<Tick> {
     let began: Timestamp = "2026-03-01T08:00:00Z".parse().unwrap();
-    let mut simulation = Simulation::case("narrow-link", 3).unwrap().beginning_at(began);
+    let mut simulation = Simulation::case("narrow-link", 3)
+        .unwrap()
+        .beginning_at(began);
     let introductions = simulation.tick().changes;
     let mut ticks: Vec<Tick> = std::iter::repeat_with(|| simulation.tick())
         .filter(|tick| tick.interval.as_secs() == 1)
@@ -179,15 +181,33 @@ fn steps_ends_gaps_and_ticks_are_told() {
     assert_eq!(as_live(&player.frame(true).unwrap(), &recorded), 0);
     let shown = |frame: &Frame| (as_live(frame, &recorded), frame.remark.clone());
     let nothing = Remark::Nothing;
-    assert_eq!(shown(&go(&mut player, Order::Shift(60.0))), (60, nothing.clone()));
-    assert_eq!(shown(&go(&mut player, Order::Ticks(5))), (65, nothing.clone()));
-    assert_eq!(shown(&go(&mut player, Order::Ticks(-4))), (61, nothing.clone()));
-    assert_eq!(shown(&go(&mut player, Order::Shift(-600.0))), (0, Remark::Begin));
+    assert_eq!(
+        shown(&go(&mut player, Order::Shift(60.0))),
+        (60, nothing.clone())
+    );
+    assert_eq!(
+        shown(&go(&mut player, Order::Ticks(5))),
+        (65, nothing.clone())
+    );
+    assert_eq!(
+        shown(&go(&mut player, Order::Ticks(-4))),
+        (61, nothing.clone())
+    );
+    assert_eq!(
+        shown(&go(&mut player, Order::Shift(-600.0))),
+        (0, Remark::Begin)
+    );
     // Into the time that nobody recorded.
     let gap = Remark::Gap(at(149), at(150));
     let inside = at(149) + SignedDuration::from_secs(50);
-    assert_eq!(shown(&go(&mut player, Order::At(inside))), (150, gap.clone()));
-    assert_eq!(shown(&go(&mut player, Order::Shift(-10.0))), (149, nothing.clone()));
+    assert_eq!(
+        shown(&go(&mut player, Order::At(inside))),
+        (150, gap.clone())
+    );
+    assert_eq!(
+        shown(&go(&mut player, Order::Shift(-10.0))),
+        (149, nothing.clone())
+    );
     assert_eq!(shown(&go(&mut player, Order::Shift(10.0))), (150, gap));
     assert_eq!(shown(&go(&mut player, Order::Last)), (299, Remark::End));
     assert_eq!(shown(&go(&mut player, Order::Ticks(1))), (299, Remark::End));
@@ -214,9 +234,15 @@ fn events_are_found_one_after_the_other_both_ways() {
         }
         forward.push(as_live(&frame, &recorded));
     }
-    assert!(forward.contains(&40) && forward.contains(&220), "the notes: {forward:?}");
+    assert!(
+        forward.contains(&40) && forward.contains(&220),
+        "the notes: {forward:?}"
+    );
     for place in &places {
-        assert!(forward.contains(place), "{place} of {places:?} in {forward:?}");
+        assert!(
+            forward.contains(place),
+            "{place} of {places:?} in {forward:?}"
+        );
     }
     go(&mut player, Order::Last);
     let mut back = Vec::new();
@@ -241,21 +267,36 @@ fn where_the_ticks_have_gone_minutes_are_shown_and_then_it_ends() {
     let recorded = recorded(limits);
     let mut player = player(&recorded);
     let first = player.frame(true).unwrap();
-    assert!(as_live(&first, &recorded) > 60, "the first minutes have gone");
+    assert!(
+        as_live(&first, &recorded) > 60,
+        "the first minutes have gone"
+    );
     let frame = go(&mut player, Order::Shift(-60.0));
     assert_eq!(frame.grain, Grain::Minutes);
     assert!(frame.snapshot.at < first.snapshot.at);
     assert_eq!(frame.snapshot.devices.len(), 8);
-    assert!(frame.snapshot.cost.is_none(), "what had been billed is not known");
+    assert!(
+        frame.snapshot.cost.is_none(),
+        "what had been billed is not known"
+    );
     let power = frame.snapshot.devices[0].figures.get(Figure::Power).ok();
     assert!(power.is_some_and(|watts| watts > 0.0));
-    let limit = frame.snapshot.devices[0].figures.get(Figure::PowerLimit).ok();
+    let limit = frame.snapshot.devices[0]
+        .figures
+        .get(Figure::PowerLimit)
+        .ok();
     assert_eq!(limit, None, "no row has it");
     let frame = go(&mut player, Order::First);
-    assert_eq!((frame.grain, &frame.remark), (Grain::Minutes, &Remark::Begin));
+    assert_eq!(
+        (frame.grain, &frame.remark),
+        (Grain::Minutes, &Remark::Begin)
+    );
     assert_eq!(frame.snapshot.at, recorded.live[0].0.at);
     let back = go(&mut player, Order::Shift(-3600.0));
-    assert_eq!((back.snapshot.at, &back.remark), (frame.snapshot.at, &Remark::Begin));
+    assert_eq!(
+        (back.snapshot.at, &back.remark),
+        (frame.snapshot.at, &Remark::Begin)
+    );
     // Forward again, minute by minute, into the ticks.
     let mut seen = Vec::new();
     while player.frame(true).unwrap().grain == Grain::Minutes {
@@ -274,7 +315,11 @@ fn damage_is_told_where_it_is_and_what_lies_elsewhere_is_shown() {
     assert!(spoilt(&recorded.path), "a block was found");
     let mut player = player(&recorded);
     let frame = go(&mut player, Order::At(recorded.live[55].0.at));
-    assert!(matches!(frame.remark, Remark::Damaged(_)), "{:?}", frame.remark);
+    assert!(
+        matches!(frame.remark, Remark::Damaged(_)),
+        "{:?}",
+        frame.remark
+    );
     assert!(as_live(&frame, &recorded) < 50);
     let frame = go(&mut player, Order::At(recorded.live[280].0.at));
     assert_eq!(as_live(&frame, &recorded), 280);
@@ -332,6 +377,14 @@ fn what_cannot_be_opened_is_told() {
         let source = SourceKind::Recording("x".to_owned());
         Player::open(std::path::Path::new("/nowhere/x.nmp"), plates(), source)
     };
-    let _handle = start(open, Order::First, 0.0, Box::new(move |p| sender.send(p).is_ok())).unwrap();
-    assert!(matches!(played.iter().next(), Some(Played::Failed(reason)) if reason.contains("/nowhere")));
+    let _handle = start(
+        open,
+        Order::First,
+        0.0,
+        Box::new(move |p| sender.send(p).is_ok()),
+    )
+    .unwrap();
+    assert!(
+        matches!(played.iter().next(), Some(Played::Failed(reason)) if reason.contains("/nowhere"))
+    );
 }

@@ -119,7 +119,10 @@ impl Worker {
         }
         let order = match most {
             Some(most) => self.orders.recv_timeout(most),
-            None => self.orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            None => self
+                .orders
+                .recv()
+                .map_err(|_| RecvTimeoutError::Disconnected),
         };
         match order {
             Ok(order) => self.pending.push_back(order),
@@ -197,7 +200,9 @@ impl Worker {
             Some(tick) => Some((self.pace.left(tick, now), tick.mono)),
             None => None,
         };
-        let recent = self.shown.is_some_and(|shown| now.duration_since(shown) < FRAME);
+        let recent = self
+            .shown
+            .is_some_and(|shown| now.duration_since(shown) < FRAME);
         match due {
             Some((left, mono)) if left.is_zero() => {
                 self.player.advance();

@@ -44,7 +44,11 @@ fn told(
 
 fn data(events: &[Event]) -> Vec<(&str, &str)> {
     assert_eq!(events.len(), 1);
-    events[0].data.iter().map(|(name, value)| (&**name, &**value)).collect()
+    events[0]
+        .data
+        .iter()
+        .map(|(name, value)| (&**name, &**value))
+        .collect()
 }
 
 #[test]
@@ -64,10 +68,21 @@ fn counters_stand_beside_the_gap_and_its_seconds_stay_unobserved() {
         ]
     );
     let text = &events[0].text;
-    assert!(text.starts_with("0 Card was not observed for 1h 00m; its counters tell: 250 W on average, "), "{text}");
+    assert!(
+        text.starts_with(
+            "0 Card was not observed for 1h 00m; its counters tell: 250 W on average, "
+        ),
+        "{text}"
+    );
     assert_eq!(events[0].device, Some(card(0).id));
-    assert!((then.unobserved - first.unobserved - HOUR as f64).abs() < 1.5, "{then:?}");
-    assert!((then.compute - first.compute).abs() < 1.5, "a mean is no phase: {then:?}");
+    assert!(
+        (then.unobserved - first.unobserved - HOUR as f64).abs() < 1.5,
+        "{then:?}"
+    );
+    assert!(
+        (then.compute - first.compute).abs() < 1.5,
+        "a mean is no phase: {then:?}"
+    );
 }
 
 #[test]
@@ -84,11 +99,26 @@ fn counters_that_cannot_be_believed_tell_nothing() {
         after.push((metric, reading));
         after
     };
-    let all = ["energy_j", "mean_power_w", "sw_power_cap_s", "pcie_rx_bytes", "pcie_tx_bytes"];
+    let all = [
+        "energy_j",
+        "mean_power_w",
+        "sw_power_cap_s",
+        "pcie_rx_bytes",
+        "pcie_tx_bytes",
+    ];
     assert_eq!(only(&counters(1.9e6, 1210.0, 2e12)), all);
     // More than any device draws, a counter that stands still, an absent one, the driver's word for no value.
-    for reading in [Ok(1e15), Ok(1e6), Err(Absent::TimedOut), Err(Absent::Implausible(4_294_967_295.0))] {
-        assert_eq!(only(&with(Metric::Energy, reading)), all[2..], "{reading:?}");
+    for reading in [
+        Ok(1e15),
+        Ok(1e6),
+        Err(Absent::TimedOut),
+        Err(Absent::Implausible(4_294_967_295.0)),
+    ] {
+        assert_eq!(
+            only(&with(Metric::Energy, reading)),
+            all[2..],
+            "{reading:?}"
+        );
     }
     // More seconds under a reason than there were; more bytes than the best link carries.
     assert!(!only(&with(Metric::SecondsSwPowerCap, Ok(9000.0))).contains(&all[2].to_owned()));
@@ -99,7 +129,11 @@ fn counters_that_cannot_be_believed_tell_nothing() {
     assert_eq!(only(&with(Metric::Energy, Ok(9e5))), [""; 0]);
     assert_eq!(only(&with(Metric::SecondsHwThermal, Ok(1.0))), [""; 0]);
     let (events, ..) = told(&before, &with(Metric::Energy, Ok(9e5)), HOUR);
-    assert!(events[0].text.ends_with("; no counter tells of it"), "{}", events[0].text);
+    assert!(
+        events[0].text.ends_with("; no counter tells of it"),
+        "{}",
+        events[0].text
+    );
 }
 
 #[test]

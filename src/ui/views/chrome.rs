@@ -251,7 +251,9 @@ fn clock(picture: &Snapshot, look: &Look) -> String {
 /// Wall time of a recording's picture, with its day where that is not the newest's.
 fn long_clock(app: &App, picture: &Snapshot, look: &Look) -> String {
     let day = |at| look.time(at, "%F");
-    let today = app.newest().is_some_and(|newest| day(newest.at) == day(picture.at));
+    let today = app
+        .newest()
+        .is_some_and(|newest| day(newest.at) == day(picture.at));
     look.time(picture.at, if today { "%H:%M:%S" } else { "%F %H:%M:%S" })
 }
 
@@ -265,9 +267,17 @@ fn remark(app: &App, remark: &Remark, look: &Look) -> Cow<'static, str> {
         Remark::End if app.is_past() => t.chrome_remark_end_live(),
         Remark::End => t.chrome_remark_end(),
         Remark::Gap(from, to) => {
-            let form = if day(*from) == day(*to) { "%H:%M:%S" } else { "%F %H:%M:%S" };
+            let form = if day(*from) == day(*to) {
+                "%H:%M:%S"
+            } else {
+                "%F %H:%M:%S"
+            };
             let seconds = to.duration_since(*from).as_secs_f64();
-            t.chrome_remark_gap(look.time(*from, form), look.time(*to, form), format_span(seconds))
+            t.chrome_remark_gap(
+                look.time(*from, form),
+                look.time(*to, form),
+                format_span(seconds),
+            )
         }
         Remark::NoEvent(true) => t.chrome_remark_no_event_after(),
         Remark::NoEvent(false) => t.chrome_remark_no_event_before(),

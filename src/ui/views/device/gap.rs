@@ -38,7 +38,11 @@ impl Page<'_> {
             let reason = name.strip_suffix("_s").filter(|reason| *reason != "second");
             let seconds = value.parse::<f64>().ok();
             if let (Some(reason), Some(seconds)) = (reason, seconds) {
-                rows.push(row(words::throttle(reason, t), format_span(seconds), String::new()));
+                rows.push(row(
+                    words::throttle(reason, t),
+                    format_span(seconds),
+                    String::new(),
+                ));
             }
         }
         for (label, name) in [
