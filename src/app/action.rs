@@ -51,6 +51,8 @@ pub enum Action {
     End,
     /// A time that is typed.
     GoTo,
+    /// A note at this instant.
+    Mark,
     /// Start the demo (where there is no accelerator).
     Demo,
     /// Look for accelerators again.
@@ -76,6 +78,8 @@ pub enum Effect {
     Play(Order),
     /// Put this text into the terminal's clipboard.
     Copy(String),
+    /// Tell the source a note at this instant.
+    Mark(String),
     /// Take the demo as source instead.
     Demo,
     /// Start the live source anew.

@@ -1,6 +1,6 @@
 //! The line in which a time is typed, and how it is read.
 
-use super::keymap::{Key, action_of};
+use super::keymap::Key;
 use super::playback::Order;
 use super::{App, Effect};
 use crate::text::Catalogue;
@@ -28,15 +28,6 @@ impl App {
         self
     }
 
-    /// A key: into the line while one is open, else as the keymap says.
-    pub fn press(&mut self, key: Key, t: Catalogue) -> Option<Effect> {
-        // Ctrl and a letter go on meaning what they mean.
-        if self.entry.is_some() && !matches!(key, Key::Ctrl(_)) {
-            return self.type_time(key);
-        }
-        action_of(key, self.view()).and_then(|action| self.update(action, t))
-    }
-
     /// The time that is being typed.
     #[must_use]
     pub const fn entry(&self) -> Option<&Entry> {
@@ -52,7 +43,7 @@ impl App {
         }
     }
 
-    fn type_time(&mut self, key: Key) -> Option<Effect> {
+    pub(super) fn type_time(&mut self, key: Key) -> Option<Effect> {
         let shown = self.picture().map(|picture| picture.at);
         let entry = self.entry.as_mut()?;
         match key {

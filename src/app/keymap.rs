@@ -109,6 +109,7 @@ bind! {
     Begin Past DEVICES [Key::Home];
     End Past DEVICES [Key::End];
     GoTo Past DEVICES [Key::Char('t')];
+    Mark Stream DEVICES [Key::Char('m')];
     Help Program ALL [Key::Char('?')];
     Redraw Program ALL [Key::Ctrl('l')];
     Suspend Program ALL [Key::Ctrl('z')];
@@ -151,6 +152,7 @@ pub fn describe(action: Action, t: Catalogue) -> Cow<'static, str> {
         Action::Begin => t.help_begin(),
         Action::End => t.help_end(),
         Action::GoTo => t.help_go_to(),
+        Action::Mark => t.help_mark(),
         Action::Demo => t.help_demo(),
         Action::Retry => t.help_retry(),
         Action::Help => t.help_help(),

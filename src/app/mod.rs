@@ -3,6 +3,8 @@
 mod action;
 mod entry;
 pub mod keymap;
+mod news;
+mod note;
 mod play;
 pub mod playback;
 mod support;
@@ -11,6 +13,7 @@ pub mod words;
 
 pub use action::{Action, Effect};
 pub use entry::Entry;
+pub use news::{News, Recording};
 pub use play::Past;
 pub use support::support_lines;
 
@@ -76,6 +79,10 @@ pub struct App {
     /// The time that is being typed, and the zone that it is meant in.
     entry: Option<Entry>,
     zone: TimeZone,
+    recording: Recording,
+    behind_s: f64,
+    /// The note that is being typed.
+    note: Option<String>,
 }
 
 impl App {
@@ -98,6 +105,9 @@ impl App {
             tape: Tape::default(),
             entry: None,
             zone: TimeZone::UTC,
+            recording: Recording::default(),
+            behind_s: 0.0,
+            note: None,
         }
     }
 
@@ -250,11 +260,12 @@ impl App {
         self.held.is_some() || self.stands()
     }
 
-    /// The interval that was asked for; of a recording, the one that it was made with.
+    /// The interval that was asked for; where ticks come from a recording, the one that it is made with.
     #[must_use]
     pub fn interval(&self) -> Duration {
+        let read = matches!(self.recording, Recording::Other(_));
         match self.picture() {
-            Some(picture) if self.frame().is_some() => picture.interval,
+            Some(picture) if read || self.frame().is_some() => picture.interval,
             _ => self.interval,
         }
     }

@@ -1,6 +1,6 @@
 //! What an action does to the state.
 
-use super::{Action, App, Effect, Held, View, support_lines};
+use super::{Action, App, Effect, Held, Recording, View, support_lines};
 use crate::text::Catalogue;
 use std::time::Duration;
 
@@ -30,9 +30,10 @@ impl App {
             Action::Pause => self.pause(),
             Action::Faster if self.tape.play.is_some() => return self.replay_speed(true),
             Action::Slower if self.tape.play.is_some() => return self.replay_speed(false),
-            Action::Faster => return self.pace(false),
-            Action::Slower => return self.pace(true),
+            Action::Faster => return self.pace(false, t),
+            Action::Slower => return self.pace(true, t),
             Action::Copy => return self.copy(t),
+            Action::Mark => self.begin_note(t),
             Action::StepShorter => self.resize_step(false),
             Action::StepLonger => self.resize_step(true),
             Action::StepBack
@@ -105,7 +106,12 @@ impl App {
         self.settle();
     }
 
-    fn pace(&mut self, slower: bool) -> Option<Effect> {
+    fn pace(&mut self, slower: bool, t: Catalogue) -> Option<Effect> {
+        if let Recording::Other(pid) = self.recording {
+            let seconds = self.interval().as_secs_f64();
+            self.notify(t.chrome_recorder_interval(pid, seconds).into_owned());
+            return None;
+        }
         let now = u64::try_from(self.interval.as_millis()).unwrap_or(u64::MAX);
         let next = if slower {
             INTERVALS_MS.iter().find(|ms| **ms > now)

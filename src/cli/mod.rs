@@ -10,8 +10,10 @@ mod error;
 mod export;
 mod later;
 mod lines;
+mod live;
 mod log;
 mod once;
+mod past;
 mod probe;
 mod record;
 mod recorder;
@@ -171,15 +173,18 @@ fn dispatch(command: Option<Command>, shared: &Shared, world: &mut World) -> Res
         _ => {}
     }
     let (_, file) = config::load_any(shared.config.as_deref(), &world.folders)?;
+    if let Some(folder) = &file.state_dir {
+        world.folders.state = Some(folder.clone());
+    }
     let settings = Settings::merge(shared, file, &world.folders, &world.env);
     log::start(world);
     match command {
         None => screen::run(screen::Started::Live, &settings, world)?,
         Some(Command::Demo(args)) => demo::run(&args, &settings, world)?,
         Some(Command::Once(args)) => {
-            once::run(source::live(&settings), args.format, &settings, world)?
+            once::live(args.format, &settings, world)?;
         }
-        Some(Command::Stream(args)) => stream::run(source::live(&settings), &args, world)?,
+        Some(Command::Stream(args)) => stream::live(&args, &settings, world)?,
         Some(Command::Record(args)) if args.background => background::start(&args, world)?,
         Some(Command::Record(args)) if args.status => background::status(&args, world)?,
         Some(Command::Record(args)) if args.stop => background::stop(&args, world)?,

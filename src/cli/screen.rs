@@ -1,25 +1,29 @@
 //! `nameplate` and `nameplate demo`: the screen on a source.
 
 use super::args::Replay;
+use super::live::handover::hand_over;
+use super::live::{Outlet, Plan, Watching};
 use super::recorder::failure;
 use super::source::{self, Source, session};
 use super::{CliError, Settings, World};
 use crate::app::playback::{Order, PlaybackError, Player};
-use crate::app::{App, Past};
+use crate::app::{App, News, Past};
 use crate::model::{Config, FeedHandle, Plates, SourceKind};
-use crate::record::Writer;
 use crate::session::{Session, Start};
 use crate::text::{Catalogue, clean};
-use crate::ui::Tape;
 use crate::ui::glyphs::Charset;
-use crate::ui::run::{RunError, Running, Wanted, run as run_screen};
+use crate::ui::run::{Running, Wanted, run as run_screen};
 use crate::ui::terminal::{Options, install_panic_hook};
 use crate::ui::theme::{Depth, Theme};
-use crate::ui::{Look, terminal};
+use crate::ui::{Look, Tape};
 use jiff::tz::TimeZone;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::mpsc::unbounded_channel;
+
+/// How long a recording may take to be closed.
+const PATIENCE: Duration = Duration::from_millis(3500);
 
 /// What the screen was started for.
 #[derive(Debug, Clone, Copy)]
@@ -36,19 +40,13 @@ pub(super) enum Started<'a> {
 pub(super) fn run(
     started: Started<'_>,
     settings: &Settings,
-    world: &World,
+    world: &mut World,
 ) -> Result<(), CliError> {
     // Wrong names are told before the screen is taken.
     let mut first = Some(open(started, settings)?);
+    let mut watching: Option<Watching> = None;
     let look = look(settings, world)?;
     let zone = look.zone.clone();
-    // A recording that somebody on this host writes is the past of what is live here.
-    let written = world
-        .folders
-        .state
-        .as_ref()
-        .map(|folder| folder.join("recording.nmp"));
-    let written = written.filter(|path| Writer::holder(path).is_some());
     install_panic_hook();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -61,40 +59,57 @@ pub(super) fn run(
     let options = Options {
         term: (world.env)("TERM"),
     };
+    let world_of = &*world;
     let mut start = |wanted: Wanted| {
+        // What was watched before has been told to end; its file is closed before it is opened again.
+        if wanted == Wanted::First
+            && let Some(before) = watching.take()
+        {
+            let _ = before.end(PATIENCE);
+        }
         let opened = match (wanted, first.take()) {
             (Wanted::First, Some(opened)) => Ok(opened),
             (Wanted::First, None) => open(started, settings),
-            (Wanted::Demo, _) => source::demo(None, settings).map(Opened::Source),
+            (Wanted::Demo, _) => source::demo(None, settings).map(Opened::Demo),
         };
         let running = opened.and_then(|opened| match opened {
-            Opened::Source(source) => begin(source, settings, written.as_deref(), &zone),
-            Opened::Replay(player, args) => begin_replay(player, args, &zone),
+            Opened::Live => watch(settings, world_of, &zone).map(|(running, watched)| {
+                watching = Some(watched);
+                running
+            }),
+            Opened::Demo(source) => begin(source, settings),
+            Opened::Replay(player, args) => begin_replay(*player, args, &zone),
         });
         running.map_err(|error| error.to_string())
     };
     let result = runtime.block_on(run_screen(&options, &look, &mut start));
     // Leaving a runtime waits for its threads; nothing is waited for on the way out.
     runtime.shutdown_background();
-    result.map_err(|error| match error {
-        RunError::Screen(
-            terminal::ScreenError::NotATerminal | terminal::ScreenError::Dumb { .. },
-        ) => CliError::Failed(error.to_string()),
-        other => CliError::Failed(other.to_string()),
-    })
+    let ended = watching.map(|watching| watching.end(PATIENCE));
+    result.map_err(|error| CliError::Failed(error.to_string()))?;
+    match ended {
+        Some(Ok(Some(closed))) => hand_over(&closed, settings, world),
+        Some(Err(())) => Err(CliError::Failed(
+            "the recording could not be closed in time, and nothing records now; next: see whether its disk answers"
+                .to_owned(),
+        )),
+        Some(Ok(None)) | None => Ok(()),
+    }
 }
 
 /// What was opened and is not shown yet.
 enum Opened<'a> {
-    Source(Source),
-    Replay(Player, &'a Replay),
+    /// This host, whose ticks may come from a recorder.
+    Live,
+    Demo(Source),
+    Replay(Box<Player>, &'a Replay),
 }
 
 fn open<'a>(started: Started<'a>, settings: &Settings) -> Result<Opened<'a>, CliError> {
     match started {
-        Started::Live => Ok(Opened::Source(source::live(settings))),
-        Started::Demo(case) => source::demo(case, settings).map(Opened::Source),
-        Started::Replay(args) => Ok(Opened::Replay(player(&args.file)?, args)),
+        Started::Live => Ok(Opened::Live),
+        Started::Demo(case) => source::demo(case, settings).map(Opened::Demo),
+        Started::Replay(args) => Ok(Opened::Replay(Box::new(player(&args.file)?), args)),
     }
 }
 
@@ -135,22 +150,15 @@ fn no_thread(operation: &str, source: std::io::Error) -> CliError {
     }
 }
 
-/// A source on the screen; `written` is the recording that is written of it.
-fn begin(
-    source: Source,
+/// Watches this host; what is recorded of it is the past of what is live.
+fn watch(
     settings: &Settings,
-    written: Option<&Path>,
+    world: &World,
     zone: &TimeZone,
-) -> Result<Running, CliError> {
-    let history = source.config.history;
-    let written = written.filter(|_| source.kind == SourceKind::Live);
-    let session = session(source.kind, source.config)?;
-    let (sender, ticks) = unbounded_channel();
-    let feed = source
-        .feed
-        .start(Box::new(move |tick| sender.send(tick).is_ok()))
-        .map_err(|error| no_thread("starting the source", error))?;
-    let tape = match written {
+) -> Result<(Running, Watching), CliError> {
+    let plan = Plan::new(settings, world, true)?;
+    let file = plan.file.as_ref().ok();
+    let tape = match file.filter(|path| plan.record || path.exists()) {
         Some(path) => Some(tape(path)?),
         None => None,
     };
@@ -159,15 +167,39 @@ fn begin(
     } else {
         Past::None
     };
-    let app = App::new(session, settings.interval, history)
-        .with_speed(source.speed)
+    let session = session(SourceKind::Live, settings.config.clone())?;
+    let (sender, news) = unbounded_channel();
+    let outlet: Outlet = Arc::new(move |news| sender.send(news).is_ok());
+    let watching =
+        Watching::start(plan, outlet).map_err(|error| no_thread("starting the source", error))?;
+    let app = App::new(session, settings.interval, settings.config.history)
         .in_zone(zone.clone())
         .with_past(past);
-    Ok(Running {
+    let feed = watching.feed.clone();
+    let running = Running {
         app,
-        ticks,
+        news,
         feed,
         tape,
+    };
+    Ok((running, watching))
+}
+
+/// A demo on the screen.
+fn begin(source: Source, settings: &Settings) -> Result<Running, CliError> {
+    let history = source.config.history;
+    let session = session(source.kind, source.config)?;
+    let (sender, news) = unbounded_channel();
+    let feed = source
+        .feed
+        .start(Box::new(move |tick| sender.send(News::Tick(tick)).is_ok()))
+        .map_err(|error| no_thread("starting the source", error))?;
+    let app = App::new(session, settings.interval, history).with_speed(source.speed);
+    Ok(Running {
+        app,
+        news,
+        feed,
+        tape: None,
     })
 }
 
@@ -192,11 +224,11 @@ fn begin_replay(player: Player, args: &Replay, zone: &TimeZone) -> Result<Runnin
         .in_zone(zone.clone())
         .with_past(Past::Replay);
     // No source stands behind it: nothing comes, and what is told is heard by nobody.
-    let (_, ticks) = unbounded_channel();
+    let (_, news) = unbounded_channel();
     let (control, _) = std::sync::mpsc::channel();
     Ok(Running {
         app,
-        ticks,
+        news,
         feed: FeedHandle { control },
         tape: Some(tape),
     })

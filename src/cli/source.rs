@@ -8,6 +8,7 @@ use crate::session::{Session, Start};
 use crate::simulate::{Simulation, cases};
 use crate::text::nearest;
 use rust_decimal::Decimal;
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,10 +45,7 @@ pub(super) fn live(settings: &Settings) -> Source {
             library.clone().into_os_string(),
         ]);
     }
-    let library = settings
-        .nvml_library
-        .as_ref()
-        .map_or_else(|| "libnvidia-ml.so.1".into(), |path| path.to_string_lossy());
+    let library = library(settings);
     let probes = vec![ProbeSpec {
         vendor: Vendor::Nvidia,
         library: Arc::from(&*library),
@@ -66,6 +64,14 @@ pub(super) fn live(settings: &Settings) -> Source {
         config: settings.config.clone(),
         speed: 1.0,
     }
+}
+
+/// The library whose devices are read, as its probe reports it.
+pub(super) fn library(settings: &Settings) -> Cow<'_, str> {
+    settings
+        .nvml_library
+        .as_ref()
+        .map_or_else(|| "libnvidia-ml.so.1".into(), |path| path.to_string_lossy())
 }
 
 /// The simulation of a case.

@@ -249,7 +249,7 @@ fn a_closed_pipe_ends_quietly() {
 }
 
 /// Yields prepared ticks, then ends.
-struct Script(Vec<Tick>);
+pub(super) struct Script(pub(super) Vec<Tick>);
 
 impl Feed for Script {
     fn start(self: Box<Self>, mut sink: Sink) -> io::Result<FeedHandle> {

@@ -181,6 +181,12 @@ impl Session {
         self.take_up(start);
     }
 
+    /// How the probes fare.
+    #[must_use]
+    pub fn probes(&self) -> &[ProbeReport] {
+        &self.start.probes
+    }
+
     /// What the session folds with.
     #[must_use]
     pub const fn config(&self) -> &Config {

@@ -3,6 +3,7 @@
 //! The fake libraries are examples. `cargo test` without target flags builds them; before
 //! `cargo test --test it`, say `cargo build --examples`.
 
+mod bounds;
 mod commands;
 mod contract;
 mod fake_nvml;
@@ -19,6 +20,7 @@ mod recorder;
 mod recording;
 mod refresh;
 mod screens;
+mod sharing;
 mod stage;
 #[path = "../support/mod.rs"]
 mod support;

@@ -219,7 +219,8 @@ fn a_note_in_a_second_that_is_left_out_is_kept() {
         data: Vec::new(),
     };
     let at = ticks[35].at;
-    ticks[20].events.push(note("both", ticks[20].at));
+    let both = note("both", ticks[20].at);
+    ticks[20].events.push(both);
     record(&a, &ticks, std::slice::from_ref(&(0..40)), &introductions)
         .close()
         .unwrap();

@@ -42,6 +42,34 @@ catalogue! { chrome:
     chrome_key_live();
     chrome_starting();
     chrome_copied(lines);
+    /// Another process records what is shown.
+    chrome_recorder(pid);
+    chrome_recorder_interval(pid, seconds);
+    /// A recorder that was followed has gone; this screen records.
+    chrome_takes_over(pid);
+    /// The same, and nothing is recorded.
+    chrome_reads_itself(pid);
+    chrome_recorder_silent(pid, seconds);
+    chrome_recorder_other(pid);
+    chrome_recorder_unreadable(pid, reason);
+    chrome_place_vanishes(file);
+    chrome_place_network(system);
+    chrome_probes_failed(reason);
+    /// This program records.
+    chrome_recording();
+    /// The disk takes nothing.
+    chrome_recording_paused(reason);
+    chrome_recording_paused_short();
+    chrome_recording_failed(reason);
+    chrome_recording_failed_short();
+    /// Before the note that is being typed.
+    chrome_note();
+    chrome_note_keys();
+    chrome_marked(note);
+    chrome_mark_failed(reason);
+    chrome_mark_demo();
+    chrome_mark_replay();
+    chrome_key_mark();
     chrome_key_select();
     chrome_key_open();
     chrome_key_pause();

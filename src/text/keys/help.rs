@@ -29,6 +29,7 @@ catalogue! { help:
     help_begin();
     help_end();
     help_go_to();
+    help_mark();
     help_demo();
     help_retry();
     help_help();
