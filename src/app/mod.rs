@@ -9,6 +9,7 @@ mod play;
 pub mod playback;
 mod support;
 mod update;
+pub mod verdicts;
 pub mod words;
 
 pub use action::{Action, Effect};

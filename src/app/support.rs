@@ -1,6 +1,6 @@
 //! The lines that a provider's support needs: plain English with every number, for the clipboard.
 
-use super::words;
+use super::{verdicts, words};
 use crate::model::{DeviceView, Figure, Snapshot};
 use crate::text::{Catalogue, Lang};
 use std::fmt::Write as _;
@@ -28,13 +28,10 @@ pub fn support_lines(snapshot: &Snapshot, view: &DeviceView) -> String {
         word(&device.uuid),
         word(&device.driver)
     );
-    for known in &view.known {
-        let _ = writeln!(
-            lines,
-            "- {}",
-            words::known(&known.kind, t, words::Signs::ASCII)
-        );
+    for (_, line) in verdicts::lines(view, t, words::Signs::ASCII) {
+        let _ = writeln!(lines, "- {line}");
     }
+    verdict_lines(view, t, &mut lines);
     for figure in [
         Figure::Power,
         Figure::PowerLimit,
@@ -90,6 +87,36 @@ pub fn support_lines(snapshot: &Snapshot, view: &DeviceView) -> String {
         );
     }
     lines
+}
+
+/// Each cause that holds, with its begin, its numbers and what was turned down.
+fn verdict_lines(view: &DeviceView, t: Catalogue, lines: &mut String) {
+    let signs = words::Signs::ASCII;
+    for episode in view.episodes.iter().filter(|e| e.cause.can_count()) {
+        let _ = writeln!(
+            lines,
+            "verdict {} ({}) since {}, {:.0} s seen",
+            episode.cause.word(),
+            episode.confidence.word(),
+            episode.begin,
+            episode.seconds
+        );
+        for evidence in &episode.evidence {
+            let metric = evidence.witness.metric();
+            let _ = writeln!(
+                lines,
+                "  {metric} = {} {} {} ({})",
+                trimmed(evidence.value),
+                evidence.comparison.sign(),
+                trimmed(evidence.threshold),
+                evidence.whose
+            );
+        }
+        for rejected in &episode.rejected {
+            let why = verdicts::rejected(rejected, t, signs);
+            let _ = writeln!(lines, "  not {}: {why}", rejected.cause.word());
+        }
+    }
 }
 
 /// Three decimals at most, without trailing zeros.

@@ -107,9 +107,6 @@ pub enum Command {
     /// Write the manual page to stdout
     #[command(after_help = "Examples:\n  nameplate man | man -l -\n  nameplate man > nameplate.1")]
     Man,
-    /// The probe process (started by nameplate itself)
-    #[command(hide = true)]
-    Probe(Probe),
 }
 
 /// `nameplate demo`
@@ -383,14 +380,6 @@ pub enum ConfigAction {
         /// Which file; without it: `--config`, else the user's own.
         file: Option<PathBuf>,
     },
-}
-
-/// `nameplate probe`, the child's side.
-#[derive(Debug, Clone, Args)]
-pub struct Probe {
-    /// The vendor whose library is opened.
-    #[arg(long, default_value = "nvidia")]
-    pub vendor: String,
 }
 
 fn speed(text: &str) -> Result<f64, String> {

@@ -158,8 +158,9 @@ pub(super) fn status(args: &Record, world: &mut World) -> Result<(), CliError> {
         Ok(None) => "it has no tick yet".to_owned(),
         Err(error) => clean(&error.to_string()).into_owned(),
     };
+    let kind = if is_screen(pid) { " (a screen)" } else { "" };
     world.say(&format!(
-        "process {pid} records into {}; {newest}\n",
+        "process {pid}{kind} records into {}; {newest}\n",
         shown(&path)
     ))
 }
@@ -173,6 +174,12 @@ pub(super) fn stop(args: &Record, world: &mut World) -> Result<(), CliError> {
     let Some(pid) = Writer::holder(&path) else {
         return world.say(&format!("nobody records into {}\n", shown(&path)));
     };
+    if is_screen(pid) {
+        return Err(CliError::Failed(format!(
+            "record: process {pid} is a screen that records; next: end it with q, and see after_logout under [record] in \
+             the configuration for what it leaves behind"
+        )));
+    }
     let process = i32::try_from(pid)
         .ok()
         .filter(|_| Writer::is_held_by(&path, pid))
@@ -198,6 +205,15 @@ pub(super) fn stop(args: &Record, world: &mut World) -> Result<(), CliError> {
         "process {pid} has ended; {} is whole\n",
         shown(&path)
     ))
+}
+
+/// Whether a process shows what it records: it was not started as `record`.
+fn is_screen(pid: u32) -> bool {
+    let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    !arguments.is_empty()
+        && !arguments
+            .split(|byte| *byte == 0)
+            .any(|part| part == b"record")
 }
 
 fn option(args: &Record) -> String {

@@ -104,6 +104,10 @@ impl World {
 
 /// Runs the program: `arguments` with the program's name first. Answers with the exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, world: &mut World) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(told) = probe::told(&arguments) {
+        return probe::run_probe(told);
+    }
     let mut cli = match parse(arguments) {
         Ok(cli) => cli,
         Err(error) => return usage(&error, world),
@@ -130,17 +134,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, world: &mut World) -> 
     }
 }
 
-/// The arguments, and where each came from. A probe is told everything by its parent: what the environment says to the
-/// parent, wrong or outvoted by a flag, is not for it. A variable that is set to nothing says nothing.
-fn parse(
-    arguments: impl IntoIterator<Item = OsString>,
-) -> Result<(Cli, clap::ArgMatches), clap::Error> {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
+/// The arguments, and where each came from. A variable that is set to nothing says nothing.
+fn parse(arguments: Vec<OsString>) -> Result<(Cli, clap::ArgMatches), clap::Error> {
     let mut command = Cli::command();
-    let probe = arguments.get(1).is_some_and(|first| first == "probe");
     command = command.mut_args(|arg| {
         let empty = |name| std::env::var_os(name).is_some_and(|value| value.is_empty());
-        if probe || arg.get_env().is_some_and(empty) {
+        if arg.get_env().is_some_and(empty) {
             arg.env(clap::builder::Resettable::Reset)
         } else {
             arg
@@ -164,7 +163,6 @@ fn usage(error: &clap::Error, world: &mut World) -> u8 {
 fn dispatch(command: Option<Command>, shared: &Shared, world: &mut World) -> Result<u8, CliError> {
     // What needs no settings works with a broken configuration too.
     match &command {
-        Some(Command::Probe(args)) => return Ok(probe::run_probe(args, shared)),
         Some(Command::Config(args)) => return small::config(args, shared, world).map(|()| 0),
         Some(Command::Completions { shell }) => {
             return small::completions(*shell, world).map(|()| 0);

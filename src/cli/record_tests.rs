@@ -65,7 +65,9 @@ fn file() -> (tempfile::TempDir, PathBuf) {
 fn a_recording_says_where_it_is_and_what_is_in_it() {
     let (_folder, path) = file();
     let (stdout, stderr) = recorded(one_device(), &path);
-    assert_eq!(stderr, "");
+    let said = super::recorder::place_warning(&path)
+        .map(|warning| format!("nameplate: record: {warning}\n"));
+    assert_eq!(stderr, said.unwrap_or_default());
     let lines: Vec<&str> = stdout.lines().collect();
     assert!(lines[0].starts_with(&format!("recording into {}; process ", path.display())));
     assert_eq!(

@@ -174,6 +174,7 @@ fn config(shared: &Shared, file: &FileSettings) -> Config {
             .unwrap_or(default.compute_threshold),
         max_idle: file.max_idle.unwrap_or(default.max_idle),
         history: file.history.unwrap_or(default.history),
+        thresholds: file.thresholds.clone(),
     }
 }
 

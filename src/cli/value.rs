@@ -95,6 +95,24 @@ pub fn share(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("\"{text}\" is not a share from 0 to 1, such as 0.1"))
 }
 
+/// A number that rules compare with: seconds (also as a span, "5m") where the key ends in `_s`, else a plain number.
+///
+/// # Errors
+/// Says what is wrong with it.
+pub fn threshold(text: &str, key: &str) -> Result<f64, String> {
+    let seconds = key.ends_with("_s") && !key.ends_with("_per_s");
+    let number = match text.trim().parse::<f64>() {
+        Err(_) if seconds => span(text)?.as_secs_f64(),
+        Err(_) => return Err(format!("\"{text}\" is not a number")),
+        Ok(number) => number,
+    };
+    if (0.0..=1e12).contains(&number) {
+        Ok(number)
+    } else {
+        Err(format!("\"{text}\" is not between 0 and 1e12"))
+    }
+}
+
 /// A billing quantum.
 ///
 /// # Errors

@@ -1,7 +1,8 @@
 //! What is known, in the words of a catalogue, for documents and text.
 
+use crate::app::verdicts;
 use crate::app::words::{self, Signs};
-use crate::model::{DeviceView, ProbeReport, StateWord};
+use crate::model::{DeviceView, Episode, ProbeReport, Rejected, StateWord};
 use crate::publish::Words;
 use crate::text::Catalogue;
 
@@ -31,7 +32,30 @@ impl Words for CatalogueWords {
         }
     }
 
+    fn verdict(&self, device: &DeviceView) -> String {
+        verdicts::of_device(device, self.t, self.signs).into_owned()
+    }
+
+    fn episode(&self, episode: &Episode) -> String {
+        verdicts::of_episode(episode, self.t, self.signs).into_owned()
+    }
+
+    fn episode_next(
+        &self,
+        episode: &Episode,
+        device: &DeviceView,
+    ) -> Vec<(String, Option<String>)> {
+        verdicts::next(episode.cause, &episode.evidence, device, self.t)
+    }
+
+    fn rejected(&self, rejected: &Rejected) -> String {
+        verdicts::rejected(rejected, self.t, self.signs).into_owned()
+    }
+
     fn next(&self, device: &DeviceView) -> Vec<(String, Option<String>)> {
+        if let Some(steps) = verdicts::next_of_device(device, self.t) {
+            return steps;
+        }
         let Some((command, ask_provider)) = words::next(device, self.t) else {
             return Vec::new();
         };

@@ -1,6 +1,7 @@
 //! What the user wants, after flags, environment and file were merged.
 
 use super::cost::BillingStart;
+use super::threshold::Thresholds;
 use crate::units::Currency;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
@@ -115,6 +116,8 @@ pub struct Config {
     pub max_idle: Duration,
     /// How far back the charts reach at full rate.
     pub history: Duration,
+    /// What the rules compare with.
+    pub thresholds: Thresholds,
 }
 
 impl Default for Config {
@@ -128,6 +131,7 @@ impl Default for Config {
             compute_threshold: 0.10,
             max_idle: Duration::from_secs(600),
             history: Duration::from_secs(15 * 60),
+            thresholds: Thresholds::default(),
         }
     }
 }

@@ -5,12 +5,14 @@ mod config;
 mod cost;
 mod device;
 mod event;
+mod evidence;
 mod feed;
 mod host;
 mod metric;
 mod plates;
 mod reading;
 mod snapshot;
+mod threshold;
 mod tick;
 mod verdict;
 mod view;
@@ -21,6 +23,7 @@ pub use cost::{
 };
 pub use device::{BoardId, Device, DeviceId, DeviceKind, Hop, PciAddress, Vendor};
 pub use event::{Event, EventKind, Level};
+pub use evidence::{Comparison, Evidence, EvidenceKind, Paper, Rejected, Whose, Why, Witness};
 pub use feed::{Control, Feed, FeedHandle, Sink};
 pub use host::{Host, HostSample, PsiScope};
 pub use metric::{Metric, Unit};
@@ -30,6 +33,7 @@ pub use snapshot::{
     BoardView, DeviceView, Known, KnownKind, PathView, ProcessView, Snapshot, SourceKind, Startup,
     StateWord,
 };
+pub use threshold::{Threshold, Thresholds};
 pub use tick::{Change, DeviceProcess, ProbeHint, ProbeReport, ProbeStatus, Process, Sample, Tick};
-pub use verdict::{Cause, Confidence, Evidence, EvidenceKind, Verdict, VerdictState};
+pub use verdict::{Cause, Confidence, Episode, Verdict, VerdictState};
 pub use view::{Figure, Figures, Value};

@@ -6,7 +6,7 @@ use super::event::{Event, Level};
 use super::host::{Host, HostSample};
 use super::reading::{Absent, Reading, Readings};
 use super::tick::{DeviceProcess, ProbeReport, Process};
-use super::verdict::Verdict;
+use super::verdict::{Episode, Verdict};
 use super::view::{Figures, Value};
 use crate::units::MonoTime;
 use jiff::Timestamp;
@@ -63,6 +63,14 @@ pub enum StateWord {
     Working,
     /// Full utilization at little power: busy is not work.
     Doubtful,
+    /// Does nothing for a reason that is none of anybody's fault: it starts, stores, compiles, evaluates.
+    Paused,
+    /// A rule is more than suspicious that it works for nothing.
+    Stalled,
+    /// Slower than it could be, or than it was.
+    Slowed,
+    /// Something of it, or around it, is not as it should be.
+    Degraded,
     /// Works under a limit below its plate.
     Capped,
     /// A link narrower or slower than it could be, under load.
@@ -306,6 +314,8 @@ pub struct DeviceView {
     pub phase: Phase,
     pub phase_seconds: PhaseSeconds,
     pub verdict: Verdict,
+    /// Causes that hold now, worst first; the verdict is made from the first.
+    pub episodes: Vec<Episode>,
     pub word: StateWord,
     /// All that is plainly known, worst first; never empty.
     pub known: Vec<Known>,
@@ -344,6 +354,8 @@ pub struct Snapshot {
     pub devices: Vec<DeviceView>,
     /// Newest last; at most the last thousand.
     pub events: Arc<Vec<Event>>,
+    /// Episodes that have ended, newest last; at most the last few hundred.
+    pub past: Arc<Vec<Episode>>,
     pub cost: Option<Cost>,
     pub energy: Option<Energy>,
 }

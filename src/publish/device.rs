@@ -3,9 +3,10 @@
 use super::Words;
 use super::cost::phase_seconds_json;
 use super::fields::Fields;
-use super::number::{by_name, rounded, time_or_null, timestamp};
+use super::number::{by_name, rounded, timestamp};
+use super::verdict::verdict_json;
 use crate::model::{
-    Absent, BoardView, DeviceKind, DeviceView, Evidence, Figure, Hop, Metric, ProcessView, Snapshot,
+    Absent, BoardView, DeviceKind, DeviceView, Figure, Hop, Metric, ProcessView, Snapshot,
 };
 use crate::text::clean;
 use jiff::SignedDuration;
@@ -238,39 +239,6 @@ fn process_json(process: &ProcessView) -> Json {
         word,
     );
     fields.finish(false)
-}
-
-fn verdict_json(view: &DeviceView, words: &dyn Words) -> Json {
-    let verdict = &view.verdict;
-    let next: Vec<Json> = words
-        .next(view)
-        .into_iter()
-        .map(|(text, command)| json!({"text": clean(&text), "command": command.as_deref().map(clean)}))
-        .collect();
-    json!({
-        "state": verdict.state.word(),
-        "cause": verdict.cause.word(),
-        "confidence": verdict.confidence.word(),
-        "since": time_or_null(verdict.since),
-        "counts": verdict.counts,
-        "sentence": clean(&words.known(view)),
-        "evidence": verdict.evidence.iter().map(evidence_json).collect::<Vec<_>>(),
-        "rejected": [],
-        "next": next,
-    })
-}
-
-fn evidence_json(evidence: &Evidence) -> Json {
-    json!({
-        "metric": evidence.metric,
-        "kind": evidence.kind.word(),
-        "value": by_name(evidence.metric, evidence.value),
-        "unit": evidence.unit,
-        "comparison": evidence.comparison,
-        "threshold": by_name(evidence.metric, evidence.threshold),
-        "whose": evidence.whose,
-        "window_s": rounded(evidence.window_s, 3),
-    })
 }
 
 /// Devices that share a power budget.

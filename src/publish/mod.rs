@@ -15,6 +15,7 @@ pub(crate) mod sample;
 mod snapshot;
 mod table;
 mod text;
+mod verdict;
 
 pub use demos::{DemoCase, demos_json};
 pub use events::EventCursor;
@@ -24,7 +25,7 @@ pub use snapshot::{snapshot_json, snapshot_json_since};
 pub use table::{table_header, table_rows};
 pub use text::{TextOptions, snapshot_text};
 
-use crate::model::{DeviceView, ProbeReport, StateWord};
+use crate::model::{DeviceView, Episode, ProbeReport, Rejected, StateWord};
 use serde_json::{Map, Value as Json};
 
 /// The version of the documents; fields are only added within it.
@@ -35,8 +36,21 @@ pub trait Words {
     /// The worst thing that is known of a device, as one sentence; never empty.
     fn known(&self, device: &DeviceView) -> String;
 
+    /// The verdict on a device as one sentence with its numbers; where no rule speaks, the worst that is known.
+    fn verdict(&self, device: &DeviceView) -> String;
+
     /// What to do about it: a text, and a command where there is one.
     fn next(&self, device: &DeviceView) -> Vec<(String, Option<String>)>;
+
+    /// An episode as one sentence with its numbers.
+    fn episode(&self, episode: &Episode) -> String;
+
+    /// What to do about an episode of this device.
+    fn episode_next(&self, episode: &Episode, device: &DeviceView)
+    -> Vec<(String, Option<String>)>;
+
+    /// Why a look-alike was turned down.
+    fn rejected(&self, rejected: &Rejected) -> String;
 
     /// What would help a probe that does not work.
     fn probe_next(&self, probe: &ProbeReport) -> Option<String>;

@@ -91,14 +91,8 @@ pub(crate) fn device_view(index: u32, why: Absent) -> DeviceView {
         processes_age_s: 0.0,
         phase: Phase::Unobserved,
         phase_seconds: PhaseSeconds::default(),
-        verdict: Verdict {
-            state: VerdictState::Unknown,
-            cause: Cause::Unknown,
-            confidence: Confidence::Suspect,
-            since: None,
-            counts: false,
-            evidence: Vec::new(),
-        },
+        verdict: Verdict::unknown(),
+        episodes: Vec::new(),
         word: StateWord::Unknown,
         known: vec![Known {
             level: Level::Info,
@@ -169,13 +163,11 @@ fn busy_device() -> DeviceView {
     view.verdict.cause = Cause::None;
     view.verdict.since = Some(at(-100_000));
     view.verdict.evidence = vec![Evidence {
-        metric: "power_ratio",
-        kind: EvidenceKind::Power,
+        witness: Witness::PowerOfPlate,
         value: 0.87,
-        unit: "ratio",
-        comparison: ">=",
+        comparison: Comparison::AtLeast,
         threshold: 0.5,
-        whose: "plate",
+        whose: Whose::Plate,
         window_s: 10.0,
     }];
     view
@@ -264,6 +256,7 @@ pub(crate) fn snapshot() -> Snapshot {
             plate_power_w: Value::absent(Absent::NotReported),
         }],
         devices: vec![busy_device(), silent],
+        past: Arc::default(),
         events: Arc::new(vec![event(1), event(2)]),
         cost: Some(cost()),
         energy: Some(Energy {
@@ -320,6 +313,22 @@ impl Words for PlainWords {
                   three minutes."
                 .to_owned(),
         }
+    }
+
+    fn verdict(&self, device: &DeviceView) -> String {
+        self.known(device)
+    }
+
+    fn episode(&self, episode: &Episode) -> String {
+        format!("It was {}.", episode.cause.word())
+    }
+
+    fn episode_next(&self, _: &Episode, device: &DeviceView) -> Vec<(String, Option<String>)> {
+        self.next(device)
+    }
+
+    fn rejected(&self, rejected: &Rejected) -> String {
+        format!("not {}", rejected.cause.word())
     }
 
     fn next(&self, _: &DeviceView) -> Vec<(String, Option<String>)> {

@@ -65,7 +65,7 @@ pub fn snapshot_text(
         }
         page.line("");
         for view in &snapshot.devices {
-            page.wrap(&format!("{:>3}  ", view.device.index), &words.known(view));
+            page.wrap(&format!("{:>3}  ", view.device.index), &words.verdict(view));
         }
     } else {
         page.line("");

@@ -52,6 +52,7 @@ impl Session {
         self.events_of(tick, &mut events);
         self.observe(tick);
         self.after(tick, &mut events);
+        self.judge(tick, &mut events);
         self.keep(events);
     }
 
@@ -71,7 +72,9 @@ impl Session {
         let gap = passed > 2.0 * tick.interval.max(last.interval).as_secs_f64();
         let boot = passed < 0.0;
         if gap || boot {
+            let past = &mut self.start.past;
             for state in &mut self.start.devices {
+                Self::after_gap_of_rules(state, past, tick.at, events);
                 state.after_gap(tick.at);
                 if boot {
                     state.after_boot(tick.mono);

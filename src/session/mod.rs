@@ -7,6 +7,7 @@ mod fold;
 mod gap;
 mod happen;
 mod held;
+mod judge;
 mod known;
 mod rate;
 mod series;
@@ -17,17 +18,20 @@ mod view;
 #[cfg(test)]
 mod tests;
 
+pub use judge::limits;
 pub use series::{Series, Track};
 pub use view::worse;
 
 use crate::ledger::{Checkpoint, Ledger};
 use crate::model::{
-    Config, DeviceId, Event, Host, HostSample, PlateEntry, Plates, ProbeReport, Process,
-    SourceKind, Startup, Vendor,
+    Config, DeviceId, Episode, Event, Host, HostSample, PlateEntry, Plates, ProbeReport, Process,
+    SourceKind, Startup, Vendor, Verdict,
 };
 use crate::units::MonoTime;
+use crate::verdict::RuleSet;
 use derive::Derived;
 use device::DeviceState;
+use judge::Judge;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -56,6 +60,7 @@ pub struct Start {
     probes: Vec<ProbeReport>,
     startup: Startup,
     events: Arc<Vec<Event>>,
+    past: Arc<Vec<Episode>>,
     driver: DriverSeen,
     last: Option<Instant>,
 }
@@ -141,12 +146,14 @@ pub struct Session {
     series: BTreeMap<DeviceId, Series>,
     /// Of each device in `start`, in the same order, as of the newest tick.
     derived: Vec<Derived>,
+    judge: Judge,
 }
 
 impl Session {
     /// Begins, or goes on from where another session stood.
     #[must_use]
     pub fn new(start: Start, plates: Arc<Plates>, source: SourceKind) -> Self {
+        let rules = RuleSet::all().with_limits(limits(&start.config));
         let mut session = Self {
             ledger: Ledger::new(&start.config, None),
             plates,
@@ -154,6 +161,7 @@ impl Session {
             series: BTreeMap::new(),
             start: Start::default(),
             derived: Vec::new(),
+            judge: Judge::new(rules),
         };
         session.take_up(start);
         session
@@ -172,8 +180,9 @@ impl Session {
             .collect();
     }
 
-    /// Takes another configuration; what was folded stays.
+    /// Takes another configuration; what was folded stays. All rules look from now on.
     pub fn configure(&mut self, config: Config) {
+        self.judge = Judge::new(RuleSet::all().with_limits(limits(&config)));
         let start = Start {
             config,
             ..self.start()
@@ -200,6 +209,32 @@ impl Session {
                 series.extend_back(earlier);
             }
         }
+    }
+
+    /// With other rules than all of them; thresholds are the configuration's.
+    #[must_use]
+    pub fn with_rules(mut self, rules: RuleSet) -> Self {
+        self.judge = Judge::new(rules.with_limits(limits(&self.start.config)));
+        self
+    }
+
+    /// What stands of each device now, in the devices' order, without its numbers: cheap enough for every tick.
+    pub fn verdicts(&self) -> impl Iterator<Item = (&DeviceId, Verdict)> {
+        self.start.devices.iter().map(|state| {
+            let verdict = judge::standing(state);
+            (&state.device.id, verdict)
+        })
+    }
+
+    /// Episodes that have ended, newest last, and those that last, worst first for each device.
+    pub fn episodes(&self) -> impl Iterator<Item = Episode> {
+        let lasting = self.start.devices.iter().flat_map(|state| {
+            let memory = state.judged.as_ref();
+            memory
+                .map(|m| m.episodes(&state.device.id))
+                .unwrap_or_default()
+        });
+        self.start.past.iter().cloned().chain(lasting)
     }
 
     /// Everything that is needed to go on from here with the same results.

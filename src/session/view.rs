@@ -2,11 +2,10 @@
 
 use super::derive::{Derived, Moment};
 use super::device::{DeviceState, REASON_COUNTERS};
-use super::{Session, known, throttle};
+use super::{Session, judge, known, throttle};
 use crate::model::{
-    Absent, BoardView, Cause, Charge, Confidence, DeviceKind, DeviceView, Energy, Evidence,
-    EvidenceKind, Figure, HostSample, Metric, PathView, ProcessView, Reading, Snapshot, StateWord,
-    Value, Verdict, VerdictState,
+    Absent, BoardView, Charge, DeviceKind, DeviceView, Energy, Figure, HostSample, Metric,
+    PathView, ProcessView, Reading, Snapshot, StateWord, Value,
 };
 use crate::units::MonoTime;
 
@@ -40,6 +39,7 @@ impl Session {
             energy: self.energy(),
             devices,
             events: self.start.events.clone(),
+            past: self.start.past.clone(),
             // Billing goes on where no device can be seen.
             cost: self.ledger.cost(last.at),
         })
@@ -63,6 +63,14 @@ impl Session {
             charge: &|seconds| self.charge(state, seconds),
         });
         let held = state.memory_held().is_some_and(|bytes| bytes > 0.0);
+        let verdict = judge::verdict(
+            state,
+            derived.figures.get(Figure::Utilization).ok(),
+            self.start.config.compute_threshold,
+            moment.interval_s,
+        );
+        let known_word = known::word(&known, state.phase, held);
+        let verdict_word = judge::word(&verdict, held);
         let reasons = state.held.value(
             Metric::Reasons,
             moment.now,
@@ -118,13 +126,15 @@ impl Session {
             processes_age_s: processes_age(state, moment),
             phase: state.phase,
             phase_seconds,
-            verdict: verdict(
-                state,
-                derived.figures.get(Figure::Utilization),
-                self.start.config.compute_threshold,
-                moment.interval_s,
-            ),
-            word: known::word(&known, state.phase, held),
+            word: verdict_word
+                .filter(|word| worse(*word, known_word))
+                .unwrap_or(known_word),
+            verdict,
+            episodes: state
+                .judged
+                .as_ref()
+                .map(|memory| memory.episodes(&state.device.id))
+                .unwrap_or_default(),
             figures: derived.figures.clone(),
             known,
         }
@@ -247,38 +257,6 @@ fn not_stale(sample: &HostSample, at: MonoTime, moment: Moment) -> HostSample {
     sample
 }
 
-/// Before the rules exist: what utilization alone says, with its threshold.
-fn verdict(state: &DeviceState, utilization: Value, threshold: f64, interval_s: f64) -> Verdict {
-    let shown = state.state;
-    let evidence = utilization.ok().map(|value| Evidence {
-        metric: Figure::Utilization.path(),
-        kind: EvidenceKind::Counter,
-        value,
-        unit: "ratio",
-        comparison: if value > threshold { ">" } else { "<=" },
-        threshold,
-        whose: "config",
-        window_s: interval_s,
-    });
-    let (cause, confidence) = match shown.state {
-        VerdictState::Lost => (Cause::DeviceLost, Confidence::Sure),
-        VerdictState::Unknown => (Cause::Unknown, Confidence::Suspect),
-        _ => (Cause::None, Confidence::Likely),
-    };
-    Verdict {
-        state: shown.state,
-        cause,
-        confidence,
-        since: shown.since,
-        counts: shown.state == VerdictState::Lost,
-        evidence: if matches!(shown.state, VerdictState::Working | VerdictState::Idle) {
-            evidence.into_iter().collect()
-        } else {
-            Vec::new()
-        },
-    }
-}
-
 fn boards(devices: &[DeviceView]) -> Vec<BoardView> {
     let mut boards: Vec<BoardView> = Vec::new();
     for view in devices {
@@ -313,15 +291,19 @@ pub fn worse(a: StateWord, b: StateWord) -> bool {
         StateWord::Working => 0,
         StateWord::Idle => 1,
         StateWord::Held => 2,
-        StateWord::Capped => 3,
-        StateWord::Narrow => 4,
-        StateWord::Unknown => 5,
-        StateWord::Hot => 6,
-        StateWord::Doubtful => 7,
-        StateWord::Braked => 8,
-        StateWord::Silent => 9,
-        StateWord::Faulty => 10,
-        StateWord::Lost => 11,
+        StateWord::Paused => 3,
+        StateWord::Capped => 4,
+        StateWord::Narrow => 5,
+        StateWord::Degraded => 6,
+        StateWord::Slowed => 7,
+        StateWord::Unknown => 8,
+        StateWord::Hot => 9,
+        StateWord::Doubtful => 10,
+        StateWord::Braked => 11,
+        StateWord::Stalled => 12,
+        StateWord::Silent => 13,
+        StateWord::Faulty => 14,
+        StateWord::Lost => 15,
     };
     rank(a) > rank(b)
 }

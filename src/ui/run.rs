@@ -11,7 +11,7 @@ use crate::model::{Control, FeedHandle};
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use crossterm::queue;
-use std::io::{self, Write};
+use std::io;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 /// A started source with the state that it fills.
@@ -68,7 +68,7 @@ pub async fn run(
         let effect = tokio::select! {
             biased;
             signal = signals.next() => match signal {
-                Signal::Resize => { screen.resize()?; None }
+                Signal::Resize => { screen.resize(); None }
                 Signal::Continue => { screen.resume()?; None }
                 Signal::Suspend => Some(Effect::Suspend),
                 Signal::Terminate | Signal::Hangup | Signal::Interrupt => Some(Effect::Quit),
@@ -100,7 +100,7 @@ pub async fn run(
             Some(Effect::Play(order)) => ask(&mut running, order, look),
             Some(Effect::Copy(text)) => copy(&mut screen, &text)?,
             Some(Effect::Mark(text)) => running.feed.tell(Control::Mark(text)),
-            Some(Effect::Redraw) => screen.repaint()?,
+            Some(Effect::Redraw) => screen.repaint(),
             Some(Effect::Suspend) => {
                 let ended = terminal::suspend(&mut screen, &mut signals).await?;
                 if ended.is_some_and(Signal::ends) {
@@ -151,33 +151,17 @@ fn ask(running: &mut Running, order: Order, look: &Look) {
 }
 
 fn draw(screen: &mut Screen, app: &mut App, look: &Look) -> Result<(), RunError> {
-    screen
-        .terminal()
-        .draw(|frame| {
-            let area = frame.area();
-            views::draw(app, look, area, frame.buffer_mut());
-        })
-        .map(|_| ())
-        .map_err(|source| {
-            RunError::Screen(ScreenError::Terminal {
-                operation: "be drawn on",
-                source,
-            })
-        })
+    Ok(screen.draw(|frame| views::draw(app, look, frame.area, frame))?)
 }
 
 /// Puts text into the terminal's clipboard (OSC 52), also over SSH.
 fn copy(screen: &mut Screen, text: &str) -> Result<(), RunError> {
-    let sink = screen.terminal().backend_mut().sink_mut();
     let mut bytes = Vec::new();
-    queue!(bytes, CopyToClipboard::to_clipboard_from(text))
-        .and_then(|()| sink.write_all(&bytes))
-        .map_err(|source| {
-            RunError::Screen(ScreenError::Terminal {
-                operation: "be drawn on",
-                source,
-            })
-        })
+    // Writing to a vector does not fail.
+    if queue!(bytes, CopyToClipboard::to_clipboard_from(text)).is_ok() {
+        screen.write(&bytes)?;
+    }
+    Ok(())
 }
 
 /// The terminal library's key as ours.

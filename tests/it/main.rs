@@ -6,6 +6,7 @@
 mod bounds;
 mod commands;
 mod contract;
+mod corpus_cases;
 mod fake_nvml;
 mod fake_nvml_process;
 mod hardy;
@@ -19,8 +20,13 @@ mod pty;
 mod recorder;
 mod recording;
 mod refresh;
+#[path = "../support/score.rs"]
+mod score;
 mod screens;
 mod sharing;
 mod stage;
+#[path = "../support/story.rs"]
+mod story;
 #[path = "../support/mod.rs"]
 mod support;
+mod verdict_score;

@@ -127,6 +127,14 @@ fn a_closed_terminal_leaves_a_recorder_that_goes_on_in_a_session_of_its_own() {
     wait_for_ticks(&host.file(), 5);
     let first = screen.pid();
     assert_eq!(Writer::holder(&host.file()), Some(first));
+    let refused = host.run(&["record", "--stop"]);
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    assert!(text(&refused.stderr).contains("is a screen that records; next: "));
+    let status = text(&host.run(&["record", "--status"]).stdout);
+    assert!(
+        status.starts_with(&format!("process {first} (a screen) records into ")),
+        "{status}"
+    );
     screen.hang_up();
     wait_for("the end of the screen", || screen.has_ended());
     let before = ticks(&host.file()).len();
@@ -170,7 +178,7 @@ fn quitting_says_what_records_now() {
     let mut screen = host.screen(&["--price", "2.99"]);
     screen.until_says(&format!("recorder {left}"));
     screen.until_says("7  A100");
-    assert_eq!(children_of(screen.pid()), [], "no probe");
+    assert!(children_of(screen.pid()).is_empty(), "no probe");
     screen.press("q");
     assert_eq!(screen.end().exit_code(), 0);
     assert_eq!(Writer::holder(&host.file()), Some(left));
@@ -198,7 +206,10 @@ fn several_screens_share_one_recorder_and_one_of_them_takes_over() {
     for other in &mut others {
         other.until_says(&recorder);
         other.until_says("7  A100");
-        assert_eq!(children_of(other.pid()), [], "the driver is asked once");
+        assert!(
+            children_of(other.pid()).is_empty(),
+            "the driver is asked once"
+        );
     }
     // Documents too.
     let once = host.run(&["once", "--format", "json"]);
@@ -254,7 +265,7 @@ fn several_screens_share_one_recorder_and_one_of_them_takes_over() {
         )
     });
     assert!(!children_of(mine.pid()).is_empty());
-    assert_eq!(children_of(read.pid()), []);
+    assert!(children_of(read.pid()).is_empty());
     for other in &mut others {
         other.press("q");
         assert_eq!(other.end().exit_code(), 0);

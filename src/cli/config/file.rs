@@ -3,7 +3,7 @@
 use super::Problem;
 use super::table::{Problems, Table, one_line};
 use crate::cli::value;
-use crate::model::{Granularity, PriceScope};
+use crate::model::{Granularity, PriceScope, Threshold, Thresholds};
 use crate::text::Lang;
 use crate::ui::theme::ColorChoice;
 use crate::units::Currency;
@@ -51,6 +51,7 @@ pub struct FileSettings {
     pub tz: Option<String>,
     pub compute_utilization: Option<f64>,
     pub max_idle: Option<Duration>,
+    pub thresholds: Thresholds,
     pub nvidia_library: Option<PathBuf>,
     pub platform_enabled: Option<bool>,
     pub platform_name: Option<String>,
@@ -112,11 +113,12 @@ pub fn parse(text: &str) -> Result<FileSettings, Vec<Problem>> {
 
 fn sections(root: &mut Table<'_, '_>, settings: &mut FileSettings, problems: &mut Problems<'_>) {
     type Read = fn(&mut Table<'_, '_>, &mut FileSettings, &mut Problems<'_>);
-    let known: [(&'static str, Read); 7] = [
+    let known: [(&'static str, Read); 8] = [
         ("price", price),
         ("budget", budget),
         ("screen", screen),
         ("thresholds", thresholds),
+        ("verdict", verdict),
         ("nvidia", nvidia),
         ("platform", platform),
         ("record", record),
@@ -167,6 +169,24 @@ fn screen(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {
 fn thresholds(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {
     s.compute_utilization = t.take(p, "compute_utilization", value::share);
     s.max_idle = t.take(p, "max_idle", value::span);
+}
+
+/// What the rules compare with: a section for each cause.
+fn verdict(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {
+    let mut causes: Vec<_> = Threshold::ALL.iter().map(|t| t.cause()).collect();
+    causes.dedup();
+    for cause in causes {
+        let Some(mut section) = t.table(p, cause.word()) else {
+            continue;
+        };
+        for threshold in Threshold::ALL.iter().filter(|t| t.cause() == cause) {
+            let read = |text: &str| value::threshold(text, threshold.key());
+            if let Some(number) = section.take(p, threshold.key(), read) {
+                s.thresholds.set(*threshold, number);
+            }
+        }
+        section.finish(p);
+    }
 }
 
 fn nvidia(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {

@@ -271,7 +271,6 @@ impl Following {
         match Writer::holder(&self.path) {
             Some(pid) => {
                 self.free_since = None;
-                self.pid = pid;
                 if self.follower.is_replaced()
                     && let Ok(follower) = Follower::open(&self.path)
                 {

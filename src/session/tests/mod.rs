@@ -7,6 +7,7 @@ mod gaps;
 mod happenings;
 mod property;
 mod silence;
+mod verdicts;
 mod words;
 mod worst;
 

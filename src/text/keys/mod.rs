@@ -72,5 +72,6 @@ mod probe;
 mod report;
 mod state;
 mod unit;
+mod verdict;
 
-areas! { chrome, device, findings, help, host, meter, overview, probe, report, state, unit }
+areas! { chrome, device, findings, help, host, meter, overview, probe, report, state, unit, verdict }

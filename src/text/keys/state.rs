@@ -46,6 +46,10 @@ catalogue! { state:
     state_no_throttle();
     state_on();
     state_off();
+    state_paused();
+    state_stalled();
+    state_slowed();
+    state_degraded();
     state_doubtful();
     state_narrow();
     state_braked();
