@@ -19,6 +19,8 @@ pub enum Action {
     Last,
     /// Everything known of the selected device.
     Open,
+    /// All verdicts, now and before.
+    Verdicts,
     /// Back to the overview.
     Back,
     /// Hold the picture, or let it go on.
@@ -76,6 +78,8 @@ pub enum Effect {
     Interval(std::time::Duration),
     /// Ask the recording for something.
     Play(Order),
+    /// Tell the source another speed; zero holds it.
+    Speed(f64),
     /// Put this text into the terminal's clipboard.
     Copy(String),
     /// Tell the source a note at this instant.

@@ -60,9 +60,15 @@ pub struct Binding {
     pub views: &'static [View],
 }
 
-const ALL: &[View] = &[View::Overview, View::Device, View::Help, View::Nothing];
-const DEVICES: &[View] = &[View::Overview, View::Device];
-const SCROLL: &[View] = &[View::Overview, View::Device, View::Help, View::Nothing];
+const ALL: &[View] = &[
+    View::Overview,
+    View::Device,
+    View::Verdicts,
+    View::Help,
+    View::Nothing,
+];
+const DEVICES: &[View] = &[View::Overview, View::Device, View::Verdicts];
+const SCROLL: &[View] = ALL;
 const TEXT: &[View] = &[View::Help, View::Nothing];
 
 macro_rules! bind {
@@ -78,8 +84,9 @@ macro_rules! bind {
 }
 
 const NOTHING: &[View] = &[View::Nothing];
-const OVERVIEW: &[View] = &[View::Overview];
-const INNER: &[View] = &[View::Device, View::Help];
+const LISTS: &[View] = &[View::Overview, View::Verdicts];
+const OUTER: &[View] = &[View::Overview, View::Device];
+const INNER: &[View] = &[View::Device, View::Verdicts, View::Help];
 
 bind! {
     Up Move SCROLL [Key::Up, Key::Char('k')];
@@ -90,7 +97,8 @@ bind! {
     Last Move SCROLL [Key::Char('G')];
     First Move TEXT [Key::Home];
     Last Move TEXT [Key::End];
-    Open Views OVERVIEW [Key::Enter];
+    Open Views LISTS [Key::Enter];
+    Verdicts Views OUTER [Key::Char('v')];
     Back Views INNER [Key::Escape, Key::Backspace];
     Demo Views NOTHING [Key::Char('d')];
     Retry Views NOTHING [Key::Char('r')];
@@ -136,6 +144,7 @@ pub fn describe(action: Action, t: Catalogue) -> Cow<'static, str> {
         Action::First => t.help_first(),
         Action::Last => t.help_last(),
         Action::Open => t.help_open(),
+        Action::Verdicts => t.help_verdicts(),
         Action::Back => t.help_back(),
         Action::Pause => t.help_pause(),
         Action::Faster => t.help_faster(),

@@ -1,6 +1,7 @@
 //! State of the screen and how it changes: keys become an action, an action changes the state, the state is drawn.
 
 mod action;
+pub mod blind;
 mod entry;
 pub mod keymap;
 mod news;
@@ -35,6 +36,8 @@ pub enum View {
     Overview,
     /// Everything known of one device.
     Device,
+    /// What holds on each device, what was before, and what it rests on.
+    Verdicts,
     /// The keys.
     Help,
     /// There is no accelerator: what was looked for and what to do.
@@ -66,6 +69,8 @@ pub struct App {
     view: View,
     /// Where help came from.
     behind: View,
+    /// Where the device view came from.
+    above: View,
     selected: Option<DeviceId>,
     /// Until the user moves, the selection follows the worst device.
     follows_worst: bool,
@@ -96,6 +101,7 @@ impl App {
             held: None,
             view: View::Overview,
             behind: View::Overview,
+            above: View::Overview,
             selected: None,
             follows_worst: true,
             scroll: 0,
@@ -175,7 +181,7 @@ impl App {
         }
         let nothing = snapshot.devices.is_empty();
         self.view = match self.view {
-            View::Overview | View::Device if nothing => View::Nothing,
+            View::Overview | View::Device | View::Verdicts if nothing => View::Nothing,
             View::Nothing if !nothing => View::Overview,
             view => view,
         };
@@ -228,6 +234,27 @@ impl App {
         self.picture()?.devices.iter().find(|d| d.device.id == *id)
     }
 
+    /// Places of the picture's devices, those first whose verdict counts, then the worst.
+    pub fn by_verdict(&self) -> impl Iterator<Item = usize> + use<> {
+        let devices = self.picture().map_or(&[][..], |picture| &picture.devices);
+        let mut order: Vec<usize> = (0..devices.len()).collect();
+        let of = |n: &usize| devices.get(*n);
+        order.sort_by(|a, b| match (of(a), of(b)) {
+            (Some(a), Some(b)) => {
+                let counts = |view: &DeviceView| (view.verdict.counts, !view.episodes.is_empty());
+                counts(b).cmp(&counts(a)).then_with(|| {
+                    match (worse(a.word, b.word), worse(b.word, a.word)) {
+                        (true, _) => std::cmp::Ordering::Less,
+                        (_, true) => std::cmp::Ordering::Greater,
+                        _ => std::cmp::Ordering::Equal,
+                    }
+                })
+            }
+            _ => std::cmp::Ordering::Equal,
+        });
+        order.into_iter()
+    }
+
     /// Position of the selected device.
     #[must_use]
     pub fn selected_index(&self) -> Option<usize> {
@@ -264,7 +291,7 @@ impl App {
     /// The interval that was asked for; where ticks come from a recording, the one that it is made with.
     #[must_use]
     pub fn interval(&self) -> Duration {
-        let read = matches!(self.recording, Recording::Other(_));
+        let read = self.is_log() || matches!(self.recording, Recording::Other(_));
         match self.picture() {
             Some(picture) if read || self.frame().is_some() => picture.interval,
             _ => self.interval,

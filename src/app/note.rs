@@ -34,7 +34,7 @@ impl App {
         let refused = match source {
             Some(SourceKind::Live) | None => None,
             Some(SourceKind::Demo(_)) => Some(t.chrome_mark_demo()),
-            Some(SourceKind::Recording(_) | SourceKind::Log(_)) => Some(t.chrome_mark_replay()),
+            Some(SourceKind::Recording(_) | SourceKind::Log { .. }) => Some(t.chrome_mark_replay()),
         };
         match refused {
             Some(why) => self.notify(why.into_owned()),

@@ -2,6 +2,7 @@
 
 use super::playback::{Frame, Grain, Order, Remark};
 use super::{Action, App, Effect};
+use crate::model::SourceKind;
 use crate::text::Catalogue;
 use nameplate_widgets::SweepWindow;
 
@@ -106,6 +107,19 @@ impl App {
     #[must_use]
     pub fn is_replay(&self) -> bool {
         self.tape.past == Past::Replay
+    }
+
+    /// Whether the picture is of a log, which comes like what is live, in its own time.
+    #[must_use]
+    pub fn is_log(&self) -> bool {
+        let source = self.picture().map(|picture| &picture.source);
+        matches!(source, Some(SourceKind::Log { .. }))
+    }
+
+    /// Whether time runs at a speed that can be chosen.
+    #[must_use]
+    pub fn has_speed(&self) -> bool {
+        self.tape.play.is_some() || self.is_log()
     }
 
     /// Whether the picture is of the past, while live goes on behind it.
@@ -230,7 +244,12 @@ impl App {
             SPEEDS.iter().rev().find(|speed| **speed < self.speed)
         };
         self.speed = *next?;
-        (!self.stands()).then_some(Effect::Play(Order::Speed(self.speed)))
+        let effect = if self.is_log() {
+            Effect::Speed(self.speed)
+        } else {
+            Effect::Play(Order::Speed(self.speed))
+        };
+        (!self.is_paused()).then_some(effect)
     }
 }
 

@@ -19,7 +19,11 @@ impl App {
             Action::PageDown => self.step(PAGE),
             Action::First => self.step(isize::MIN),
             Action::Last => self.step(isize::MAX),
-            Action::Open => self.open(View::Device),
+            Action::Open => {
+                self.above = self.view;
+                self.open(View::Device);
+            }
+            Action::Verdicts => self.open(View::Verdicts),
             Action::Back => self.back(),
             Action::Help if self.view == View::Help => self.back(),
             Action::Help => {
@@ -27,9 +31,14 @@ impl App {
                 self.open(View::Help);
             }
             Action::Pause if self.tape.play.is_some() => return self.hold(),
-            Action::Pause => self.pause(),
-            Action::Faster if self.tape.play.is_some() => return self.replay_speed(true),
-            Action::Slower if self.tape.play.is_some() => return self.replay_speed(false),
+            Action::Pause => {
+                self.pause();
+                // A log waits; a live source does not.
+                let speed = if self.is_paused() { 0.0 } else { self.speed };
+                return self.is_log().then_some(Effect::Speed(speed));
+            }
+            Action::Faster if self.has_speed() => return self.replay_speed(true),
+            Action::Slower if self.has_speed() => return self.replay_speed(false),
             Action::Faster => return self.pace(false, t),
             Action::Slower => return self.pace(true, t),
             Action::Copy => return self.copy(t),
@@ -60,17 +69,18 @@ impl App {
     }
 
     fn back(&mut self) {
-        let to = if self.view == View::Help {
-            self.behind
-        } else {
-            View::Overview
+        let to = match self.view {
+            View::Help => self.behind,
+            View::Device => self.above,
+            _ => View::Overview,
         };
         self.open(to);
         self.settle();
     }
 
     fn step(&mut self, by: isize) {
-        if self.view != View::Overview {
+        let pages = self.view == View::Verdicts && by.abs() != 1;
+        if pages || !matches!(self.view, View::Overview | View::Verdicts) {
             self.scroll = u16::try_from(
                 isize::from(self.scroll as i16)
                     .saturating_add(by)
@@ -82,15 +92,23 @@ impl App {
         let Some(count) = self.picture().map(|p| p.devices.len()).filter(|n| *n > 0) else {
             return;
         };
-        let now = self.selected_index().unwrap_or(0);
+        // The verdicts stand in an order of their own.
+        let order: Vec<usize> = match self.view {
+            View::Verdicts => self.by_verdict().collect(),
+            _ => (0..count).collect(),
+        };
+        let selected = self.selected_index();
+        let now = order.iter().position(|n| Some(*n) == selected).unwrap_or(0);
         let next = isize::try_from(now)
             .unwrap_or(0)
             .saturating_add(by)
             .clamp(0, count as isize - 1) as usize;
         self.follows_worst = false;
+        self.scroll = 0;
+        let place = order.get(next).copied().unwrap_or(next);
         self.selected = self
             .picture()
-            .and_then(|p| p.devices.get(next))
+            .and_then(|p| p.devices.get(place))
             .map(|d| d.device.id.clone());
     }
 

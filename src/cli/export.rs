@@ -4,11 +4,11 @@
 use super::args::{Export, ExportFormat};
 use super::recorder::{decoded, failure};
 use super::words::CatalogueWords;
-use super::{CliError, World};
+use super::{CliError, Settings, World, foreign};
 use crate::model::{Plates, Snapshot, SourceKind, Tick};
 use crate::publish::{EventCursor, snapshot_json_since, table_header, table_rows};
 use crate::record::{Limits, Merge, Merged, Reader, Record, RecordError, StartRecord, Writer};
-use crate::session::Session;
+use crate::session::{Session, Start};
 use crate::text::{Catalogue, Lang, clean};
 use jiff::{SignedDuration, Timestamp};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,12 @@ const PORTION: usize = 64 * 1024;
 const PAST_THE_END: SignedDuration = SignedDuration::from_hours(12);
 
 /// Writes what was recorded up to its end or its damage; the damage is an error, after everything that stands before it.
-pub(super) fn run(args: &Export, world: &mut World) -> Result<(), CliError> {
+pub(super) fn run(args: &Export, settings: &Settings, world: &mut World) -> Result<(), CliError> {
+    if let [file] = args.files.as_slice()
+        && !foreign::is_recording(file)
+    {
+        return log(file, args, settings, world);
+    }
     let failed = |error: RecordError| failure("export", &error);
     let readers: Vec<Reader> = args
         .files
@@ -99,6 +104,49 @@ fn merged(
         }
     }
     Ok(())
+}
+
+/// Writes a log up to its end, or to the line that cannot be read.
+fn log(file: &Path, args: &Export, settings: &Settings, world: &mut World) -> Result<(), CliError> {
+    if args.to == ExportFormat::Nmp {
+        return Err(CliError::Usage(
+            "export: a log becomes csv or jsonl, not a recording; next: choose --to csv or --to jsonl".to_owned(),
+        ));
+    }
+    let mut log = foreign::open("export", file, &args.columns, settings)?;
+    log.timed("export")?;
+    let plates = Plates::embedded().map_err(|error| CliError::Failed(error.to_string()))?;
+    let start = Start::new(log.config(settings));
+    let mut session = Session::new(start, Arc::new(plates), log.kind(&log.file));
+    let mut lines = Lines::new(args.to);
+    let mut failed = None;
+    for tick in &mut log.import {
+        let tick = match tick {
+            Ok(tick) => tick,
+            Err(error) => {
+                failed = Some(foreign::refused("export", &log.file, &error));
+                break;
+            }
+        };
+        if args.until.is_some_and(|until| tick.at > until) {
+            break;
+        }
+        session.fold(&tick);
+        if args.from.is_none_or(|from| tick.at >= from)
+            && lines.are_due(tick.at, args)
+            && let Some(snapshot) = session.snapshot()
+        {
+            lines.add(&snapshot)?;
+        }
+        if lines.text.len() >= PORTION {
+            lines.flush(world)?;
+        }
+    }
+    lines.flush(world)?;
+    for warning in log.import.warnings() {
+        world.complain(&foreign::told("export", &log.file, &warning));
+    }
+    failed.map_or(Ok(()), Err)
 }
 
 fn no_ticks(path: &Path) -> CliError {

@@ -6,8 +6,10 @@ pub mod args;
 mod background;
 pub mod config;
 mod demo;
+mod diagnose;
 mod error;
 mod export;
+mod foreign;
 mod later;
 mod lines;
 mod live;
@@ -27,6 +29,8 @@ mod stream;
 pub mod value;
 mod words;
 
+#[cfg(test)]
+mod diagnose_tests;
 #[cfg(test)]
 mod record_tests;
 #[cfg(test)]
@@ -190,7 +194,8 @@ fn dispatch(command: Option<Command>, shared: &Shared, world: &mut World) -> Res
         Some(Command::Replay(args)) => {
             screen::run(screen::Started::Replay(&args), &settings, world)?;
         }
-        Some(Command::Export(args)) => export::run(&args, world)?,
+        Some(Command::Export(args)) => export::run(&args, &settings, world)?,
+        Some(Command::Diagnose(args)) => return diagnose::run(&args, &settings, world),
         Some(Command::Themes) => small::themes(&settings, world)?,
         Some(Command::Platforms(args)) => later::platforms(&args, world)?,
         Some(other) => return Err(later::not_in_this_version(&other)),

@@ -138,7 +138,10 @@ fn what_cannot_be_exported_is_one_line_with_a_next_step() {
     std::fs::write(&path, "timestamp, index, power.draw [W]\n").unwrap();
     let (code, stdout, stderr) = export(&path, "--to csv");
     assert_eq!((code, stdout.as_str(), stderr.lines().count()), (1, "", 1));
-    assert!(stderr.contains("is not a recording; next: "), "{stderr}");
+    assert!(
+        stderr.contains("line 1: not a log that is read here; next: "),
+        "{stderr}"
+    );
     let (code, _, stderr) = export(Path::new("/nowhere/a.nmp"), "--to csv");
     assert_eq!((code, stderr.lines().count()), (1, 1), "{stderr}");
 }
@@ -256,5 +259,8 @@ fn what_cannot_be_replayed_is_told_before_the_screen_is_taken() {
     std::fs::write(&path, "not a recording\n").unwrap();
     let (code, stdout, stderr) = answer(&["replay", path.to_str().unwrap()], None);
     assert_eq!((code, stdout.as_str(), stderr.lines().count()), (1, "", 1));
-    assert!(stderr.contains("is not a recording; next: "), "{stderr}");
+    assert!(
+        stderr.contains("line 1: not a log that is read here; next: "),
+        "{stderr}"
+    );
 }

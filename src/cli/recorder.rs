@@ -79,7 +79,7 @@ pub(super) fn failure(command: &str, error: &RecordError) -> CliError {
     let next = match error {
         RecordError::Busy { .. } => "name another file with -o, or end that process",
         RecordError::NotARecording { .. } => {
-            "name a file that `nameplate record` wrote (logs of other programs are not in this version)"
+            "name a file that `nameplate record` wrote, or a log (`nameplate diagnose --help` says which are read)"
         }
         RecordError::TooNew { .. } => "use the version that wrote it, or a later one",
         RecordError::Damaged { .. } => {

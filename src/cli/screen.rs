@@ -5,7 +5,7 @@ use super::live::handover::hand_over;
 use super::live::{Outlet, Plan, Watching};
 use super::recorder::failure;
 use super::source::{self, Source, session};
-use super::{CliError, Settings, World};
+use super::{CliError, Settings, World, foreign};
 use crate::app::playback::{Order, PlaybackError, Player};
 use crate::app::{App, News, Past};
 use crate::model::{Config, FeedHandle, Plates, SourceKind};
@@ -70,14 +70,14 @@ pub(super) fn run(
         let opened = match (wanted, first.take()) {
             (Wanted::First, Some(opened)) => Ok(opened),
             (Wanted::First, None) => open(started, settings),
-            (Wanted::Demo, _) => source::demo(None, settings).map(Opened::Demo),
+            (Wanted::Demo, _) => source::demo(None, settings).map(Opened::Source),
         };
         let running = opened.and_then(|opened| match opened {
             Opened::Live => watch(settings, world_of, &zone).map(|(running, watched)| {
                 watching = Some(watched);
                 running
             }),
-            Opened::Demo(source) => begin(source, settings),
+            Opened::Source(source) => begin(source, settings),
             Opened::Replay(player, args) => begin_replay(*player, args, &zone),
         });
         running.map_err(|error| error.to_string())
@@ -101,14 +101,18 @@ pub(super) fn run(
 enum Opened<'a> {
     /// This host, whose ticks may come from a recorder.
     Live,
-    Demo(Source),
+    /// A demo or a log.
+    Source(Source),
     Replay(Box<Player>, &'a Replay),
 }
 
 fn open<'a>(started: Started<'a>, settings: &Settings) -> Result<Opened<'a>, CliError> {
     match started {
         Started::Live => Ok(Opened::Live),
-        Started::Demo(case) => source::demo(case, settings).map(Opened::Demo),
+        Started::Demo(case) => source::demo(case, settings).map(Opened::Source),
+        Started::Replay(args) if !foreign::is_recording(&args.file) => {
+            source::log(args, settings).map(Opened::Source)
+        }
         Started::Replay(args) => Ok(Opened::Replay(Box::new(player(&args.file)?), args)),
     }
 }
@@ -185,7 +189,7 @@ fn watch(
     Ok((running, watching))
 }
 
-/// A demo on the screen.
+/// A demo or a log on the screen.
 fn begin(source: Source, settings: &Settings) -> Result<Running, CliError> {
     let history = source.config.history;
     let session = session(source.kind, source.config)?;

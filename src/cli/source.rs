@@ -1,9 +1,12 @@
 //! Where ticks come from.
 
+use super::args::Replay as ReplayArgs;
+use super::foreign;
 use super::{CliError, Settings};
 use crate::model::{Config, Feed, Plates, Price, PriceScope, PriceSource, SourceKind, Vendor};
 use crate::probe::{HostProbe, Live, LiveOptions, ProbeSpec, Reexec};
 use crate::publish::DemoCase;
+use crate::record::LogFeed;
 use crate::session::{Session, Start};
 use crate::simulate::{Simulation, cases};
 use crate::text::nearest;
@@ -102,6 +105,28 @@ pub(super) fn demo(case: Option<&str>, settings: &Settings) -> Result<Source, Cl
         config,
         speed: about.speed,
     })
+}
+
+/// A log of another program from a time on, or from its beginning.
+///
+/// # Errors
+/// It cannot be read.
+pub(super) fn log(args: &ReplayArgs, settings: &Settings) -> Result<Source, CliError> {
+    let log = foreign::open("replay", &args.file, &args.columns, settings)?;
+    log.timed("replay")?;
+    Ok(Source {
+        kind: log.kind(&file_name(args)),
+        config: log.config(settings),
+        feed: Box::new(LogFeed::new(log.import, args.at, args.speed)),
+        speed: args.speed,
+    })
+}
+
+fn file_name(args: &ReplayArgs) -> String {
+    args.file.file_name().map_or_else(
+        || args.file.display().to_string(),
+        |name| name.to_string_lossy().into_owned(),
+    )
 }
 
 /// The cases of the demo.

@@ -320,7 +320,7 @@ pub(super) fn source(ticks: Vec<Tick>) -> Source {
     }
 }
 
-fn settings() -> Settings {
+pub(super) fn settings() -> Settings {
     let cli = Cli::try_parse_from(["nameplate", "--price", "2.99"]).unwrap();
     let env = |name: &str| (name == "TERM").then(|| "xterm".to_owned());
     Settings::merge(

@@ -1,6 +1,7 @@
 //! Plain data that the rest of the house exchanges: what a device is, what it said, what the session made of it.
 //! No I/O, no clock, no vendor.
 
+mod blind;
 mod config;
 mod cost;
 mod device;
@@ -17,6 +18,7 @@ mod tick;
 mod verdict;
 mod view;
 
+pub use blind::CannotSee;
 pub use config::{Config, Granularity, Price, PriceScope, PriceSource};
 pub use cost::{
     BillingStart, BillingStartSource, Charge, Cost, Energy, OfWhich, Phase, PhaseSeconds,

@@ -19,8 +19,9 @@ const PAST_KEPT: usize = 256;
 const LATELY: f64 = 3.0;
 
 /// The rules, and room that each tick uses again.
+#[derive(Clone)]
 pub(super) struct Judge {
-    rules: Arc<RuleSet>,
+    pub(super) rules: RuleSet,
     points: Vec<PeerPoint>,
     groups: Vec<(Arc<str>, Peers)>,
     scratch: Vec<f64>,
@@ -39,10 +40,6 @@ pub fn limits(config: &Config) -> Limits {
 
 impl Judge {
     pub(super) fn new(rules: RuleSet) -> Self {
-        Self::of(Arc::new(rules))
-    }
-
-    fn of(rules: Arc<RuleSet>) -> Self {
         Self {
             rules,
             points: Vec::new(),
@@ -50,13 +47,6 @@ impl Judge {
             scratch: Vec::new(),
             turns: Vec::new(),
         }
-    }
-}
-
-impl Clone for Judge {
-    /// The room is not what is copied.
-    fn clone(&self) -> Self {
-        Self::of(self.rules.clone())
     }
 }
 

@@ -153,7 +153,6 @@ impl Session {
     /// Begins, or goes on from where another session stood.
     #[must_use]
     pub fn new(start: Start, plates: Arc<Plates>, source: SourceKind) -> Self {
-        let rules = RuleSet::all().with_limits(limits(&start.config));
         let mut session = Self {
             ledger: Ledger::new(&start.config, None),
             plates,
@@ -161,7 +160,7 @@ impl Session {
             series: BTreeMap::new(),
             start: Start::default(),
             derived: Vec::new(),
-            judge: Judge::new(rules),
+            judge: Judge::new(RuleSet::all()),
         };
         session.take_up(start);
         session
@@ -170,6 +169,7 @@ impl Session {
     /// Goes on from a `Start` that says more than what was folded so far; the charts stay.
     pub fn take_up(&mut self, start: Start) {
         self.ledger = Ledger::new(&start.config, start.ledger.clone());
+        self.judge.rules.set_limits(limits(&start.config));
         self.start = start;
         let moment = self.moment();
         self.derived = self
@@ -214,7 +214,8 @@ impl Session {
     /// With other rules than all of them; thresholds are the configuration's.
     #[must_use]
     pub fn with_rules(mut self, rules: RuleSet) -> Self {
-        self.judge = Judge::new(rules.with_limits(limits(&self.start.config)));
+        self.judge = Judge::new(rules);
+        self.judge.rules.set_limits(limits(&self.start.config));
         self
     }
 

@@ -97,6 +97,7 @@ pub async fn run(
         match effect {
             Some(Effect::Quit) => break,
             Some(Effect::Interval(interval)) => running.feed.tell(Control::Interval(interval)),
+            Some(Effect::Speed(speed)) => running.feed.tell(Control::Speed(speed)),
             Some(Effect::Play(order)) => ask(&mut running, order, look),
             Some(Effect::Copy(text)) => copy(&mut screen, &text)?,
             Some(Effect::Mark(text)) => running.feed.tell(Control::Mark(text)),

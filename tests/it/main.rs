@@ -11,6 +11,7 @@ mod fake_nvml;
 mod fake_nvml_process;
 mod hardy;
 mod house;
+mod logs;
 mod merge;
 mod nvidia;
 mod nvidia_captures;

@@ -1,9 +1,9 @@
 //! Beyond the ticks: pictures from the rows by the minute, which outlive them.
 
 use crate::model::{
-    Absent, BoardId, BoardView, Cause, Confidence, Device, DeviceId, DeviceKind, DeviceView,
-    Figure, Figures, Host, HostSample, Known, KnownKind, Level, PathView, Phase, Readings,
-    Snapshot, SourceKind, Startup, StateWord, Value, Vendor, Verdict, VerdictState,
+    Absent, BoardId, BoardView, Device, DeviceId, DeviceKind, DeviceView, Figure, Figures, Host,
+    HostSample, Known, KnownKind, Level, PathView, Phase, Readings, Snapshot, SourceKind, Startup,
+    StateWord, Value, Vendor, Verdict, VerdictState,
 };
 use crate::record::{MinuteRow, NamedDevice};
 use crate::session::Series;
@@ -46,6 +46,7 @@ pub(super) fn picture(
         boards: devices.iter().map(board).collect(),
         devices,
         events: Arc::default(),
+        past: Arc::default(),
         // The ledger is kept with the ticks; of a minute alone, nobody knows what had been billed.
         cost: None,
         energy: None,
@@ -152,12 +153,9 @@ fn view(row: &MinuteRow, named: &[NamedDevice]) -> DeviceView {
         phase_seconds: row.phases,
         verdict: Verdict {
             state,
-            cause: Cause::Unknown,
-            confidence: Confidence::Suspect,
-            since: None,
-            counts: false,
-            evidence: Vec::new(),
+            ..Verdict::unknown()
         },
+        episodes: Vec::new(),
         word,
         known: vec![Known {
             level: Level::Info,

@@ -40,6 +40,9 @@ catalogue! { chrome:
     chrome_key_event();
     chrome_key_time();
     chrome_key_live();
+    /// A log of another program; times that name no zone were read in this one.
+    chrome_log_banner(file, at, zone);
+    chrome_log_speed(file, at, zone, speed, times);
     chrome_starting();
     chrome_copied(lines);
     /// Another process records what is shown.
@@ -72,6 +75,8 @@ catalogue! { chrome:
     chrome_key_mark();
     chrome_key_select();
     chrome_key_open();
+    chrome_key_verdict();
+    chrome_key_verdicts();
     chrome_key_pause();
     chrome_key_resume();
     chrome_key_interval();

@@ -13,6 +13,7 @@ catalogue! { help:
     help_page_up();
     help_page_down();
     help_open();
+    help_verdicts();
     help_back();
     help_pause();
     help_faster();

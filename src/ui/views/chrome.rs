@@ -64,7 +64,7 @@ fn banner(app: &App, picture: &Snapshot, look: &Look, line: Rect, buf: &mut Buff
             Role::BannerDemo,
         ),
         SourceKind::Demo(case) => (t.chrome_demo_banner(case), Role::BannerDemo),
-        SourceKind::Recording(file) | SourceKind::Log(file) => {
+        SourceKind::Recording(file) => {
             let at = long_clock(app, picture, look);
             let text = if app.is_past() {
                 let ago = app.newest().map_or(0.0, |newest| {
@@ -75,6 +75,15 @@ fn banner(app: &App, picture: &Snapshot, look: &Look, line: Rect, buf: &mut Buff
                 t.chrome_replay_speed(file, at, app.speed(), times)
             } else {
                 t.chrome_replay_banner(file, at)
+            };
+            (text, Role::BannerReplay)
+        }
+        SourceKind::Log { file, zone } => {
+            let at = clock(picture, look);
+            let text = if (app.speed() - 1.0).abs() > f64::EPSILON {
+                t.chrome_log_speed(file, at, zone, app.speed(), times)
+            } else {
+                t.chrome_log_banner(file, at, zone)
             };
             (text, Role::BannerReplay)
         }
@@ -409,16 +418,18 @@ fn hints(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
     let mut hints: Vec<(String, Cow<'static, str>)> = Vec::new();
     match view {
         View::Overview => hints.push((up_down.to_owned(), t.chrome_key_select())),
+        View::Verdicts => hints.push((up_down.to_owned(), t.chrome_key_verdict())),
         View::Device | View::Help => hints.push((up_down.to_owned(), t.chrome_key_scroll())),
         View::Nothing => {}
     }
     for binding in BINDINGS.iter().filter(|b| b.views.contains(&view)) {
         let word = match binding.action {
             Action::Open => t.chrome_key_open(),
+            Action::Verdicts => t.chrome_key_verdicts(),
             Action::Back => t.chrome_key_back(),
             Action::Pause if app.is_paused() => t.chrome_key_resume(),
             Action::Pause => t.chrome_key_pause(),
-            Action::Faster if app.is_replay() || app.is_past() => t.chrome_key_speed(),
+            Action::Faster if app.has_speed() => t.chrome_key_speed(),
             Action::Faster => t.chrome_key_interval(),
             Action::StepBack if app.has_past() => Cow::Owned(format_span(app.step_seconds())),
             Action::EventBefore if app.has_past() => t.chrome_key_event(),
