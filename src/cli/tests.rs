@@ -317,7 +317,6 @@ pub(super) fn source(ticks: Vec<Tick>) -> Source {
         kind: SourceKind::Live,
         config: settings().config,
         speed: 1.0,
-        start: None,
     }
 }
 

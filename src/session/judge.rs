@@ -58,8 +58,8 @@ impl Judge {
     }
 }
 
+/// A copy has rules in common and room of its own.
 impl Clone for Judge {
-    /// The room is not what is copied.
     fn clone(&self) -> Self {
         Self::of(self.rules.clone())
     }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod figures;
+mod gaps;
 mod happenings;
 mod property;
 mod silence;
