@@ -2,6 +2,7 @@
 
 mod action;
 pub mod keymap;
+pub mod platform;
 mod support;
 mod update;
 pub mod words;

@@ -12,6 +12,7 @@ mod later;
 mod lines;
 mod log;
 mod once;
+mod platform;
 mod probe;
 mod record;
 mod recorder;
@@ -176,20 +177,23 @@ fn dispatch(command: Option<Command>, shared: &Shared, world: &mut World) -> Res
     match command {
         None => screen::run(screen::Started::Live, &settings, world)?,
         Some(Command::Demo(args)) => demo::run(&args, &settings, world)?,
-        Some(Command::Once(args)) => {
-            once::run(source::live(&settings), args.format, &settings, world)?
-        }
-        Some(Command::Stream(args)) => stream::run(source::live(&settings), &args, world)?,
+        Some(Command::Once(args)) => once::run(
+            source::live(&settings, world)?,
+            args.format,
+            &settings,
+            world,
+        )?,
+        Some(Command::Stream(args)) => stream::run(source::live(&settings, world)?, &args, world)?,
         Some(Command::Record(args)) if args.background => background::start(&args, world)?,
         Some(Command::Record(args)) if args.status => background::status(&args, world)?,
         Some(Command::Record(args)) if args.stop => background::stop(&args, world)?,
-        Some(Command::Record(args)) => record::run(source::live(&settings), &args, world)?,
+        Some(Command::Record(args)) => record::run(source::live(&settings, world)?, &args, world)?,
         Some(Command::Replay(args)) => {
             screen::run(screen::Started::Replay(&args), &settings, world)?;
         }
         Some(Command::Export(args)) => export::run(&args, world)?,
         Some(Command::Themes) => small::themes(&settings, world)?,
-        Some(Command::Platforms(args)) => later::platforms(&args, world)?,
+        Some(Command::Platforms(args)) => platform::run(&args, &settings, world)?,
         Some(other) => return Err(later::not_in_this_version(&other)),
     }
     Ok(0)

@@ -68,7 +68,8 @@ fn observe(source: Source, apart: Duration) -> Result<Snapshot, CliError> {
         if session.snapshot().as_ref().is_some_and(all_have_answered) {
             rounds += 1;
         }
-        if rounds >= 2 {
+        // The platform is waited for as well: what it costs belongs to the document.
+        if rounds >= 2 && !session.is_looking_for_platform() {
             break;
         }
     }

@@ -30,7 +30,7 @@ pub(super) fn run(
     world: &World,
 ) -> Result<(), CliError> {
     // Wrong names are told before the screen is taken.
-    let mut first = Some(open(started, settings)?);
+    let mut first = Some(open(started, settings, world)?);
     let look = look(settings, world)?;
     install_panic_hook();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -47,7 +47,7 @@ pub(super) fn run(
     let mut start = |wanted: Wanted| {
         let source = match (wanted, first.take()) {
             (Wanted::First, Some(source)) => Ok(source),
-            (Wanted::First, None) => open(started, settings),
+            (Wanted::First, None) => open(started, settings, world),
             (Wanted::Demo, _) => source::demo(None, settings),
         };
         source
@@ -65,9 +65,9 @@ pub(super) fn run(
     })
 }
 
-fn open(started: Started<'_>, settings: &Settings) -> Result<Source, CliError> {
+fn open(started: Started<'_>, settings: &Settings, world: &World) -> Result<Source, CliError> {
     match started {
-        Started::Live => Ok(source::live(settings)),
+        Started::Live => source::live(settings, world),
         Started::Demo(case) => source::demo(case, settings),
         Started::Replay(args) => source::replay(args),
     }

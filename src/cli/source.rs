@@ -2,8 +2,9 @@
 
 use super::args::Replay as ReplayArgs;
 use super::recorder::{decoded, failure};
-use super::{CliError, Settings};
+use super::{CliError, Settings, World, platform};
 use crate::model::{Config, Feed, Plates, Price, PriceScope, PriceSource, SourceKind, Vendor};
+use crate::platform::Beside;
 use crate::probe::{HostProbe, Live, LiveOptions, ProbeSpec, Reexec};
 use crate::publish::DemoCase;
 use crate::record::{Reader, Replay};
@@ -36,8 +37,12 @@ pub(super) struct Source {
     pub(super) start: Option<Start>,
 }
 
-/// The probes of this host.
-pub(super) fn live(settings: &Settings) -> Source {
+/// The probes of this host, with its platform beside them.
+///
+/// # Errors
+/// Wrong usage: a platform that is not known.
+pub(super) fn live(settings: &Settings, world: &World) -> Result<Source, CliError> {
+    let platform = platform::options(settings, world)?;
     let log = settings.log.clone();
     let mut args: Vec<OsString> = ["probe", "--vendor", "nvidia", "--root"]
         .map(OsString::from)
@@ -56,7 +61,11 @@ pub(super) fn live(settings: &Settings) -> Source {
     let probes = vec![ProbeSpec {
         vendor: Vendor::Nvidia,
         library: Arc::from(&*library),
-        launch: Box::new(Reexec { args, log }),
+        launch: Box::new(Reexec {
+            args,
+            log,
+            secrets: platform::key_variables(world),
+        }),
     }];
     let host = HostProbe::new(&settings.root);
     let options = LiveOptions {
@@ -65,13 +74,13 @@ pub(super) fn live(settings: &Settings) -> Source {
         probes,
         host: Some(Box::new(host)),
     };
-    Source {
-        feed: Box::new(Live::new(options)),
+    Ok(Source {
+        feed: Box::new(Beside::new(Box::new(Live::new(options)), platform)),
         kind: SourceKind::Live,
         config: settings.config.clone(),
         speed: 1.0,
         start: None,
-    }
+    })
 }
 
 /// The simulation of a case.

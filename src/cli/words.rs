@@ -1,7 +1,8 @@
 //! What is known, in the words of a catalogue, for documents and text.
 
+use crate::app::platform;
 use crate::app::words::{self, Signs};
-use crate::model::{DeviceView, ProbeReport, StateWord};
+use crate::model::{DeviceView, PlatformView, ProbeReport, StateWord};
 use crate::publish::Words;
 use crate::text::Catalogue;
 
@@ -51,6 +52,10 @@ impl Words for CatalogueWords {
 
     fn probe_status(&self, probe: &ProbeReport) -> String {
         words::probe_status(probe, self.t).into_owned()
+    }
+
+    fn platform(&self, view: &PlatformView, at: jiff::Timestamp) -> Vec<String> {
+        platform::pieces(view, at, self.t, self.signs)
     }
 
     fn state(&self, word: StateWord) -> String {

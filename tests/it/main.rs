@@ -12,6 +12,8 @@ mod house;
 mod nvidia;
 mod nvidia_captures;
 mod nvidia_states;
+mod platform_program;
+mod platforms;
 mod pty;
 mod recorder;
 mod recording;

@@ -5,7 +5,7 @@ pub const SAMPLE: &str = r##"# nameplate: configuration. Flags win over NAMEPLAT
 # A line that begins with "#" and a key shows something that has no value of its own.
 
 [price]
-# What an hour costs: a decimal, in quotes so that it stays exact.
+# What an hour costs: a decimal, in quotes so that it stays exact. Without it: what the platform says.
 #per_hour = "2.99"
 # Of the whole "instance", or of each "device".
 scope = "instance"
@@ -13,7 +13,7 @@ scope = "instance"
 currency = "USD"
 # In what steps it is billed: "second", "minute" or "hour".
 granularity = "second"
-# When billing began (RFC 3339). Without it: the container's start, else the boot, else the first sample.
+# When billing began (RFC 3339). Without it: as the platform says, else the container's start, the boot, the first sample.
 #since = "2026-03-01T12:00:00Z"
 
 # Discounts for long use: after so much time the price is multiplied by the factor.
@@ -54,11 +54,14 @@ max_idle = "10m"
 #library = "/opt/corex/lib64/libixml.so"
 
 [platform]
-# Whether to ask the rental platform who and where this instance is (not in this version).
+# Whether to ask the rental platform who and where this instance is, and what it costs. Files NAME.toml in the folder
+# platforms/ beside this file are platforms of your own (assets/docs/platforms.md tells how).
 enabled = true
+# Where it cannot be found out; `nameplate platforms` names them.
 #name = "runpod"
+# Scheme, host and port that are asked in its place.
 #url = "https://api.example.org"
-# A file with the platform's key; only its owner may read it (mode 0600).
+# A file with the platform's key, where it has no place of its own; only its owner may read it (mode 0600).
 #key_file = "/home/me/.config/nameplate/platform.key"
 #instance_id = "abc123"
 

@@ -4,6 +4,7 @@
 
 mod figures;
 mod happenings;
+mod platform;
 mod property;
 mod silence;
 mod words;

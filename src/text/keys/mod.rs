@@ -68,9 +68,10 @@ mod help;
 mod host;
 mod meter;
 mod overview;
+mod platform;
 mod probe;
 mod report;
 mod state;
 mod unit;
 
-areas! { chrome, device, findings, help, host, meter, overview, probe, report, state, unit }
+areas! { chrome, device, findings, help, host, meter, overview, platform, probe, report, state, unit }
