@@ -341,7 +341,7 @@ fn keys_are_nowhere() {
             .env("NAMEPLATE_LOG", "trace")
             .on(&fake, 0.0);
         let asked_before = server.seen().len();
-        let mut child = program
+        let child = program
             .command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

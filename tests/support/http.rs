@@ -101,10 +101,6 @@ impl Server {
         format!("http://{}", self.address)
     }
 
-    pub(crate) fn port(&self) -> u16 {
-        self.address.port()
-    }
-
     /// Adds an answer to a route.
     pub(crate) fn on(self, route: &str, reply: Reply) -> Self {
         self.add(route, reply);
@@ -118,11 +114,6 @@ impl Server {
             .entry(route.to_owned())
             .or_default()
             .push(reply);
-    }
-
-    /// Takes all answers of a route away.
-    pub(crate) fn forget(&self, route: &str) {
-        self.script.lock().unwrap().routes.remove(route);
     }
 
     /// Only requests with this header are answered, except `PUT`.
