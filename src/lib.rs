@@ -15,3 +15,4 @@ pub mod simulate;
 pub mod text;
 pub mod ui;
 pub mod units;
+pub mod verdict;

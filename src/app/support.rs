@@ -1,9 +1,58 @@
 //! The lines that a provider's support needs: plain English with every number, for the clipboard.
 
-use super::words;
-use crate::model::{DeviceView, Figure, Snapshot};
+use super::{verdicts, words};
+use crate::model::{DeviceView, Figure, Phase, Snapshot};
 use crate::text::{Catalogue, Lang};
 use std::fmt::Write as _;
+
+/// What to send to support about the bill; `None` before anything was seen.
+#[must_use]
+pub fn meter_lines(snapshot: &Snapshot) -> Option<String> {
+    let cost = snapshot.cost.as_ref()?;
+    let mut lines = String::new();
+    let name = snapshot.host.name.as_deref().unwrap_or("not known");
+    let _ = writeln!(lines, "{name} at {}", snapshot.at);
+    if let Some(view) = &snapshot.platform {
+        let id = view.platform.instance_id.as_deref().unwrap_or("not known");
+        let _ = writeln!(lines, "platform {}, instance {id}", view.platform.name);
+    }
+    let start = cost.billing_start;
+    let _ = writeln!(
+        lines,
+        "billing began {} ({})",
+        start.at,
+        start.source.word()
+    );
+    let code = &cost.currency;
+    if let (Some(price), Some(amount)) = (cost.price_per_hour, cost.amount) {
+        let source = cost.price_source.word();
+        let _ = writeln!(
+            lines,
+            "price {price} {code} an hour ({source}), rule {}",
+            cost.tariff.rule
+        );
+        let _ = writeln!(lines, "amount {amount} {code}");
+    }
+    let _ = writeln!(
+        lines,
+        "span {} s, billed {} s, rounding {} s",
+        trimmed(cost.span_seconds),
+        trimmed(cost.billed_seconds),
+        trimmed(cost.rounding_seconds)
+    );
+    for (place, phase) in Phase::ALL.iter().enumerate() {
+        let seconds = match (phase, cost.phase_seconds.io_wait) {
+            (Phase::IoWait, None) => "not visible".to_owned(),
+            _ => format!("{} s", trimmed(cost.phase_seconds.get(*phase))),
+        };
+        let amount = cost
+            .phase_amounts
+            .and_then(|parts| parts.get(place).copied());
+        let amount = amount.map_or(String::new(), |a| format!(", {a} {code}"));
+        let _ = writeln!(lines, "- {}: {seconds}{amount}", phase.word());
+    }
+    Some(lines)
+}
 
 /// What to send to support about one device.
 #[must_use]
@@ -28,13 +77,10 @@ pub fn support_lines(snapshot: &Snapshot, view: &DeviceView) -> String {
         word(&device.uuid),
         word(&device.driver)
     );
-    for known in &view.known {
-        let _ = writeln!(
-            lines,
-            "- {}",
-            words::known(&known.kind, t, words::Signs::ASCII)
-        );
+    for (_, line) in verdicts::lines(view, t, words::Signs::ASCII) {
+        let _ = writeln!(lines, "- {line}");
     }
+    verdict_lines(view, t, &mut lines);
     for figure in [
         Figure::Power,
         Figure::PowerLimit,
@@ -90,6 +136,36 @@ pub fn support_lines(snapshot: &Snapshot, view: &DeviceView) -> String {
         );
     }
     lines
+}
+
+/// Each cause that holds, with its begin, its numbers and what was turned down.
+fn verdict_lines(view: &DeviceView, t: Catalogue, lines: &mut String) {
+    let signs = words::Signs::ASCII;
+    for episode in view.episodes.iter().filter(|e| e.cause.can_count()) {
+        let _ = writeln!(
+            lines,
+            "verdict {} ({}) since {}, {:.0} s seen",
+            episode.cause.word(),
+            episode.confidence.word(),
+            episode.begin,
+            episode.seconds
+        );
+        for evidence in &episode.evidence {
+            let metric = evidence.witness.metric();
+            let _ = writeln!(
+                lines,
+                "  {metric} = {} {} {} ({})",
+                trimmed(evidence.value),
+                evidence.comparison.sign(),
+                trimmed(evidence.threshold),
+                evidence.whose
+            );
+        }
+        for rejected in &episode.rejected {
+            let why = verdicts::rejected(rejected, t, signs);
+            let _ = writeln!(lines, "  not {}: {why}", rejected.cause.word());
+        }
+    }
 }
 
 /// Three decimals at most, without trailing zeros.

@@ -7,6 +7,7 @@ use crate::platform::{Catalogue, Home, PlatformOptions, Surroundings, report};
 use crate::publish::{platforms_json, platforms_text};
 use crate::text::{Catalogue as Text, nearest};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The platforms that are known: those built in, and the files in the user's folder `platforms`.
 fn catalogue(world: &World) -> Catalogue {
@@ -18,23 +19,28 @@ fn catalogue(world: &World) -> Catalogue {
     catalogue
 }
 
-/// The variables that may hold a platform's key: they are kept from every other process.
-pub(super) fn key_variables(world: &World) -> Vec<String> {
-    catalogue(world).key_variables()
+/// What a live source needs to know of platforms.
+#[derive(Clone)]
+pub(super) struct Rented {
+    /// Who is to be asked with what; `None` where nobody is, and nobody was named.
+    pub(super) options: Option<Arc<PlatformOptions>>,
+    /// The variables that may hold a platform's key: they are kept from every other process.
+    pub(super) secrets: Vec<String>,
 }
 
-/// Who is to be asked with what; `None` where nobody is, and nobody was named.
-///
-/// # Errors
-/// Wrong usage: a platform that is not known, an address that is none.
-pub(super) fn options(
-    settings: &Settings,
-    world: &World,
-) -> Result<Option<PlatformOptions>, CliError> {
-    let wants = &settings.platform;
-    let options = all_options(settings, world)?;
-    let silent = !wants.enabled && options.wanted.is_none();
-    Ok((!silent).then_some(options))
+impl Rented {
+    /// As settings say.
+    ///
+    /// # Errors
+    /// Wrong usage: a platform that is not known, an address that is none.
+    pub(super) fn new(settings: &Settings, world: &World) -> Result<Self, CliError> {
+        let options = all_options(settings, world)?;
+        let silent = !settings.platform.enabled && options.wanted.is_none();
+        Ok(Self {
+            secrets: options.catalogue.key_variables(),
+            options: (!silent).then(|| Arc::new(options)),
+        })
+    }
 }
 
 fn all_options(settings: &Settings, world: &World) -> Result<PlatformOptions, CliError> {

@@ -1,17 +1,20 @@
 //! Where ticks come from.
 
 use super::args::Replay as ReplayArgs;
+use super::foreign;
+use super::platform::Rented;
 use super::recorder::{decoded, failure};
-use super::{CliError, Settings, World, platform};
+use super::{CliError, Settings};
 use crate::model::{Config, Feed, Plates, Price, PriceScope, PriceSource, SourceKind, Vendor};
 use crate::platform::Beside;
 use crate::probe::{HostProbe, Live, LiveOptions, ProbeSpec, Reexec};
 use crate::publish::DemoCase;
-use crate::record::{Reader, Replay};
+use crate::record::{LogFeed, Reader, Replay};
 use crate::session::{Session, Start};
 use crate::simulate::{Simulation, cases};
 use crate::text::nearest;
 use rust_decimal::Decimal;
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,11 +41,7 @@ pub(super) struct Source {
 }
 
 /// The probes of this host, with its platform beside them.
-///
-/// # Errors
-/// Wrong usage: a platform that is not known.
-pub(super) fn live(settings: &Settings, world: &World) -> Result<Source, CliError> {
-    let platform = platform::options(settings, world)?;
+pub(super) fn live(settings: &Settings, rented: &Rented) -> Source {
     let log = settings.log.clone();
     let mut args: Vec<OsString> = ["probe", "--vendor", "nvidia", "--root"]
         .map(OsString::from)
@@ -54,17 +53,14 @@ pub(super) fn live(settings: &Settings, world: &World) -> Result<Source, CliErro
             library.clone().into_os_string(),
         ]);
     }
-    let library = settings
-        .nvml_library
-        .as_ref()
-        .map_or_else(|| "libnvidia-ml.so.1".into(), |path| path.to_string_lossy());
+    let library = library(settings);
     let probes = vec![ProbeSpec {
         vendor: Vendor::Nvidia,
         library: Arc::from(&*library),
         launch: Box::new(Reexec {
             args,
             log,
-            secrets: platform::key_variables(world),
+            secrets: rented.secrets.clone(),
         }),
     }];
     let host = HostProbe::new(&settings.root);
@@ -74,13 +70,22 @@ pub(super) fn live(settings: &Settings, world: &World) -> Result<Source, CliErro
         probes,
         host: Some(Box::new(host)),
     };
-    Ok(Source {
-        feed: Box::new(Beside::new(Box::new(Live::new(options)), platform)),
+    let feed = Box::new(Live::new(options));
+    Source {
+        feed: Box::new(Beside::new(feed, rented.options.clone())),
         kind: SourceKind::Live,
         config: settings.config.clone(),
         speed: 1.0,
         start: None,
-    })
+    }
+}
+
+/// The library whose devices are read, as its probe reports it.
+pub(super) fn library(settings: &Settings) -> Cow<'_, str> {
+    settings
+        .nvml_library
+        .as_ref()
+        .map_or_else(|| "libnvidia-ml.so.1".into(), |path| path.to_string_lossy())
 }
 
 /// The simulation of a case.
@@ -114,11 +119,14 @@ pub(super) fn demo(case: Option<&str>, settings: &Settings) -> Result<Source, Cl
     })
 }
 
-/// A recording from a time on, or from its beginning.
+/// A recording or a log from a time on, or from its beginning.
 ///
 /// # Errors
 /// It cannot be read.
-pub(super) fn replay(args: &ReplayArgs) -> Result<Source, CliError> {
+pub(super) fn replay(args: &ReplayArgs, settings: &Settings) -> Result<Source, CliError> {
+    if !foreign::is_recording(&args.file) {
+        return log(args, settings);
+    }
     let failed = |error| failure("replay", &error);
     let reader = Reader::open(&args.file).map_err(failed)?;
     let shown_from = match args.at {
@@ -132,10 +140,7 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<Source, CliError> {
         )));
     };
     let start = decoded("replay", &record)?;
-    let name = args.file.file_name().map_or_else(
-        || args.file.display().to_string(),
-        |name| name.to_string_lossy().into_owned(),
-    );
+    let name = file_name(args);
     Ok(Source {
         feed: Box::new(Replay::new(
             args.file.clone(),
@@ -148,6 +153,25 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<Source, CliError> {
         speed: args.speed,
         start: Some(start),
     })
+}
+
+fn log(args: &ReplayArgs, settings: &Settings) -> Result<Source, CliError> {
+    let log = foreign::open("replay", &args.file, &args.columns, settings)?;
+    log.timed("replay")?;
+    Ok(Source {
+        kind: log.kind(&file_name(args)),
+        config: log.config(settings),
+        feed: Box::new(LogFeed::new(log.import, args.at, args.speed)),
+        speed: args.speed,
+        start: None,
+    })
+}
+
+fn file_name(args: &ReplayArgs) -> String {
+    args.file.file_name().map_or_else(
+        || args.file.display().to_string(),
+        |name| name.to_string_lossy().into_owned(),
+    )
 }
 
 /// The cases of the demo.

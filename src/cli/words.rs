@@ -2,7 +2,11 @@
 
 use crate::app::platform;
 use crate::app::words::{self, Signs};
-use crate::model::{DeviceView, PlatformView, ProbeReport, StateWord};
+use crate::app::{blind, verdicts};
+use crate::model::{
+    CannotSee, Cause, Confidence, DeviceView, Episode, Evidence, PlatformView, ProbeReport,
+    Rejected, Snapshot, StateWord,
+};
 use crate::publish::Words;
 use crate::text::Catalogue;
 
@@ -32,7 +36,52 @@ impl Words for CatalogueWords {
         }
     }
 
+    fn verdict(&self, device: &DeviceView) -> String {
+        verdicts::of_device(device, self.t, self.signs).into_owned()
+    }
+
+    fn episode(&self, episode: &Episode) -> String {
+        verdicts::of_episode(episode, self.t, self.signs).into_owned()
+    }
+
+    fn episode_next(
+        &self,
+        episode: &Episode,
+        device: &DeviceView,
+    ) -> Vec<(String, Option<String>)> {
+        verdicts::next(episode.cause, &episode.evidence, device, self.t)
+    }
+
+    fn evidence(&self, evidence: &Evidence) -> [String; 4] {
+        [
+            verdicts::witness(evidence.witness, self.t),
+            verdicts::number(evidence.witness, evidence.value, self.t, self.signs),
+            verdicts::bound(evidence, self.t, self.signs),
+            verdicts::whose(evidence.whose, self.t),
+        ]
+        .map(Into::into)
+    }
+
+    fn cause(&self, cause: Cause) -> String {
+        verdicts::cause(cause, self.t).into_owned()
+    }
+
+    fn confidence(&self, confidence: Confidence) -> String {
+        verdicts::confidence(confidence, self.t).into_owned()
+    }
+
+    fn cannot_see(&self, snapshot: &Snapshot) -> Vec<CannotSee> {
+        blind::cannot_see(snapshot, self.t)
+    }
+
+    fn rejected(&self, rejected: &Rejected) -> String {
+        verdicts::rejected(rejected, self.t, self.signs).into_owned()
+    }
+
     fn next(&self, device: &DeviceView) -> Vec<(String, Option<String>)> {
+        if let Some(steps) = verdicts::next_of_device(device, self.t) {
+            return steps;
+        }
         let Some((command, ask_provider)) = words::next(device, self.t) else {
             return Vec::new();
         };

@@ -1,6 +1,9 @@
 //! What the user wants, after flags, environment and file were merged.
 
+use super::carbon::Grid;
 use super::cost::BillingStart;
+use super::tariff::Terms;
+use super::threshold::Thresholds;
 use crate::units::Currency;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
@@ -30,11 +33,11 @@ impl Granularity {
 
     /// Seconds in one quantum.
     #[must_use]
-    pub const fn seconds(self) -> f64 {
+    pub const fn whole_seconds(self) -> u32 {
         match self {
-            Self::Second => 1.0,
-            Self::Minute => 60.0,
-            Self::Hour => 3600.0,
+            Self::Second => 1,
+            Self::Minute => 60,
+            Self::Hour => 3600,
         }
     }
 }
@@ -103,8 +106,12 @@ pub struct Config {
     pub price: Option<Price>,
     /// Currency of the price.
     pub currency: Currency,
-    /// Billing quantum.
-    pub granularity: Granularity,
+    /// Billing quantum, where the user names one.
+    pub granularity: Option<Granularity>,
+    /// What else the user says of the tariff.
+    pub terms: Terms,
+    /// Where the power comes from, as the user says.
+    pub grid: Grid,
     /// Begin of billing by flag or file.
     pub since: Option<BillingStart>,
     /// What the user wants to spend.
@@ -115,6 +122,8 @@ pub struct Config {
     pub max_idle: Duration,
     /// How far back the charts reach at full rate.
     pub history: Duration,
+    /// What the rules compare with.
+    pub thresholds: Thresholds,
 }
 
 impl Default for Config {
@@ -122,12 +131,15 @@ impl Default for Config {
         Self {
             price: None,
             currency: Currency::default(),
-            granularity: Granularity::Second,
+            granularity: None,
+            terms: Terms::default(),
+            grid: Grid::default(),
             since: None,
             budget: None,
             compute_threshold: 0.10,
             max_idle: Duration::from_secs(600),
             history: Duration::from_secs(15 * 60),
+            thresholds: Thresholds::default(),
         }
     }
 }

@@ -1,28 +1,40 @@
 //! Plain data that the rest of the house exchanges: what a device is, what it said, what the session made of it.
 //! No I/O, no clock, no vendor.
 
+mod blind;
+mod carbon;
 mod config;
 mod cost;
 mod device;
 mod event;
+mod evidence;
 mod feed;
 mod host;
 mod metric;
 mod plates;
 mod platform;
 mod platform_report;
+mod prices;
 mod reading;
 mod snapshot;
+mod spend;
+mod startup;
+mod tariff;
+mod threshold;
 mod tick;
 mod verdict;
 mod view;
 
+pub use blind::CannotSee;
+pub use carbon::{Carbon, CarbonError, CarbonTable, Grid};
 pub use config::{Config, Granularity, Price, PriceScope, PriceSource};
 pub use cost::{
-    BillingStart, BillingStartSource, Charge, Cost, Energy, OfWhich, Phase, PhaseSeconds,
+    BillingStart, BillingStartSource, Charge, Cost, Energy, ExtraCost, OfWhich, Phase,
+    PhaseSeconds, Worth,
 };
 pub use device::{BoardId, Device, DeviceId, DeviceKind, Hop, PciAddress, Vendor};
 pub use event::{Event, EventKind, Level};
+pub use evidence::{Comparison, Evidence, EvidenceKind, Paper, Rejected, Whose, Why, Witness};
 pub use feed::{Control, Feed, FeedHandle, Sink};
 pub use host::{Host, HostSample, PsiScope};
 pub use metric::{Metric, Unit};
@@ -32,11 +44,18 @@ pub use platform::{
     PlatformStatus, PlatformView,
 };
 pub use platform_report::{Candidate, Gives, Need, PlatformReport, Step, StepKind, StepResult};
+pub use prices::{ListPrice, PriceList, PricesError};
 pub use reading::{Absent, Reading, Readings};
 pub use snapshot::{
-    BoardView, DeviceView, Known, KnownKind, PathView, ProcessView, Snapshot, SourceKind, Startup,
-    StateWord,
+    BoardView, DeviceView, Known, KnownKind, PathView, ProcessView, Snapshot, SourceKind, StateWord,
 };
+pub use spend::{Flapping, FlappingKind, Hour};
+pub use startup::{PastStart, StartStep, StartSteps, Startup, StepSource};
+pub use tariff::{
+    BillingRule, BillingRules, Extra, ExtraKind, PhasePrice, Prepaid, Rounding, RulesError,
+    Settlement, Tariff, Terms, Tier, Upfront, YesNo,
+};
+pub use threshold::{Threshold, Thresholds};
 pub use tick::{Change, DeviceProcess, ProbeHint, ProbeReport, ProbeStatus, Process, Sample, Tick};
-pub use verdict::{Cause, Confidence, Evidence, EvidenceKind, Verdict, VerdictState};
+pub use verdict::{Cause, Confidence, Episode, Verdict, VerdictState};
 pub use view::{Figure, Figures, Value};

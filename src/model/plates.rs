@@ -20,6 +20,9 @@ pub struct PlateEntry {
     pub usual_width: Option<u8>,
     /// NVLink (or its like) bytes per second, both directions together.
     pub nvlink_total_bytes_per_s: Option<f64>,
+    /// Device memory in bytes as drivers count it: gibibytes where it is HBM, else decimal gigabytes (GDDR loses up to
+    /// 6 % to ECC).
+    pub memory_bytes: Option<f64>,
     /// Absolute slowdown threshold in degrees Celsius.
     pub slowdown_c: Option<f64>,
     /// Absolute maximum operating temperature in degrees Celsius.
@@ -46,6 +49,17 @@ pub struct PlatesError {
 #[derive(Debug, Clone, Default)]
 pub struct Plates {
     by_name: HashMap<Arc<str>, Arc<PlateEntry>>,
+}
+
+const GIB: f64 = 1_073_741_824.0;
+
+/// Models with HBM say their memory in gibibytes, less half a percent (H100: 81559 of 81920 MiB).
+fn is_hbm(name: &str) -> bool {
+    [
+        "P100", "V100", "A100", "A800", "A30", "H100", "H800", "H200", "H20", "GH200",
+    ]
+    .iter()
+    .any(|model| name.split([' ', '-']).any(|word| word == *model))
 }
 
 const EMBEDDED: &str = include_str!("../../assets/plates.csv");
@@ -90,6 +104,7 @@ impl Plates {
             column("confidence")?,
             column("source")?,
         );
+        let memory = column("memory_gb")?;
         let usual = headers.iter().position(|h| h == "usual_width");
         let mut by_name = HashMap::new();
         for row in reader.records() {
@@ -115,6 +130,8 @@ impl Plates {
                     None => None,
                 },
                 nvlink_total_bytes_per_s: number(nvlink)?.map(|gb| gb * 1e9),
+                memory_bytes: number(memory)?
+                    .map(|gb| gb * if is_hbm(text(name)) { GIB } else { 1e9 }),
                 slowdown_c: number(slowdown)?,
                 max_operating_c: number(operating)?,
                 power_is_average: match text(semantics) {

@@ -1,13 +1,15 @@
 //! The session's view that sinks read.
 
+use super::carbon::Carbon;
 use super::cost::{Charge, Cost, Energy, Phase, PhaseSeconds};
 use super::device::{BoardId, Device, DeviceId, Hop};
 use super::event::{Event, Level};
 use super::host::{Host, HostSample};
 use super::platform::{Disagreement, PlatformView};
 use super::reading::{Absent, Reading, Readings};
+use super::startup::Startup;
 use super::tick::{DeviceProcess, ProbeReport, Process};
-use super::verdict::Verdict;
+use super::verdict::{Episode, Verdict};
 use super::view::{Figures, Value};
 use crate::units::MonoTime;
 use jiff::Timestamp;
@@ -24,7 +26,12 @@ pub enum SourceKind {
     /// A recording.
     Recording(String),
     /// A foreign log.
-    Log(String),
+    Log {
+        /// Its file.
+        file: String,
+        /// The zone in which its times were read, where they name none.
+        zone: String,
+    },
 }
 
 impl SourceKind {
@@ -35,20 +42,9 @@ impl SourceKind {
             Self::Live => "live",
             Self::Demo(_) => "demo",
             Self::Recording(_) => "recording",
-            Self::Log(_) => "log",
+            Self::Log { .. } => "log",
         }
     }
-}
-
-/// Start-up steps, as far as they are known.
-#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize, serde::Deserialize)]
-#[allow(missing_docs)] // the contract's names
-pub struct Startup {
-    pub billing_started: Option<Timestamp>,
-    pub boot: Option<Timestamp>,
-    pub driver_visible: Option<Timestamp>,
-    pub first_process: Option<Timestamp>,
-    pub first_compute: Option<Timestamp>,
 }
 
 /// The word and colour of a device's row: what can be said of it from this tick alone.
@@ -64,6 +60,14 @@ pub enum StateWord {
     Working,
     /// Full utilization at little power: busy is not work.
     Doubtful,
+    /// Does nothing for a reason that is none of anybody's fault: it starts, stores, compiles, evaluates.
+    Paused,
+    /// A rule is more than suspicious that it works for nothing.
+    Stalled,
+    /// Slower than it could be, or than it was.
+    Slowed,
+    /// Something of it, or around it, is not as it should be.
+    Degraded,
     /// Works under a limit below its plate.
     Capped,
     /// A link narrower or slower than it could be, under load.
@@ -303,7 +307,13 @@ pub struct DeviceView {
     pub processes_age_s: f64,
     pub phase: Phase,
     pub phase_seconds: PhaseSeconds,
+    /// Integral of utilization: seconds at 100 %.
+    pub utilization_seconds: f64,
+    /// Integral of the work ratio, and the seconds in which it was known.
+    pub work_seconds: Option<(f64, f64)>,
     pub verdict: Verdict,
+    /// Causes that hold now, worst first; the verdict is made from the first.
+    pub episodes: Vec<Episode>,
     pub word: StateWord,
     /// All that is plainly known, worst first; never empty.
     pub known: Vec<Known>,
@@ -319,6 +329,8 @@ pub struct BoardView {
     pub power_w: Value,
     pub power_limit_w: Value,
     pub plate_power_w: Value,
+    /// Each second is what the busiest of its devices did.
+    pub phase_seconds: PhaseSeconds,
 }
 
 /// The whole view at one tick.
@@ -344,6 +356,10 @@ pub struct Snapshot {
     pub devices: Vec<DeviceView>,
     /// Newest last; at most the last thousand.
     pub events: Arc<Vec<Event>>,
+    /// Episodes that have ended, newest last; at most the last few hundred.
+    pub past: Arc<Vec<Episode>>,
     pub cost: Option<Cost>,
     pub energy: Option<Energy>,
+    /// Emissions of that energy, where the grid is known.
+    pub carbon: Option<Carbon>,
 }

@@ -1,5 +1,7 @@
 //! Verdicts: what a rule over ticks found out about a device, and the numbers it rests on (contract.md section 4).
 
+use super::device::DeviceId;
+use super::evidence::{Evidence, Rejected};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -208,7 +210,7 @@ impl VerdictState {
 }
 
 /// How sure a verdict is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[allow(missing_docs)] // the contract's words
 pub enum Confidence {
     Suspect,
@@ -228,63 +230,75 @@ impl Confidence {
     }
 }
 
-/// What kind of witness a number is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)] // the contract's words
-pub enum EvidenceKind {
-    Power,
-    Clock,
-    Counter,
-    Link,
-    Host,
-    Peer,
-    Event,
-    Memory,
+/// The outcome for one device.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// The device's state.
+    pub state: VerdictState,
+    /// Why.
+    pub cause: Cause,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// When it began, as the evidence says.
+    pub since: Option<Timestamp>,
+    /// Whether it counts for exit codes and hooks.
+    pub counts: bool,
+    /// The numbers that it rests on.
+    pub evidence: Vec<Evidence>,
+    /// Look-alikes that were turned down, the strongest first.
+    pub rejected: Vec<Rejected>,
+    /// Seconds for which the evidence must last on until it is sure; `None` where it is, or where the evidence that
+    /// would make it sure is missing.
+    pub sure_in_s: Option<f64>,
+    /// Other causes that hold at the same time, worst first.
+    pub also: Vec<Cause>,
 }
 
-impl EvidenceKind {
-    /// The contract's word.
+impl Verdict {
+    /// Nothing is known.
     #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Power => "power",
-            Self::Clock => "clock",
-            Self::Counter => "counter",
-            Self::Link => "link",
-            Self::Host => "host",
-            Self::Peer => "peer",
-            Self::Event => "event",
-            Self::Memory => "memory",
+    pub const fn unknown() -> Self {
+        Self {
+            state: VerdictState::Unknown,
+            cause: Cause::Unknown,
+            confidence: Confidence::Suspect,
+            since: None,
+            counts: false,
+            evidence: Vec::new(),
+            rejected: Vec::new(),
+            sure_in_s: None,
+            also: Vec::new(),
         }
     }
 }
 
-/// A number with its threshold and whose threshold it is.
-#[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)] // the contract's names
-pub struct Evidence {
-    pub metric: &'static str,
-    pub kind: EvidenceKind,
-    pub value: f64,
-    pub unit: &'static str,
-    /// `<`, `<=`, `>`, `>=` or `=`.
-    pub comparison: &'static str,
-    pub threshold: f64,
-    /// `device`, `plate`, `baseline`, `article`, `paper:<id>` or `config`.
-    pub whose: &'static str,
-    pub window_s: f64,
-}
-
-/// The outcome for one device. Before the rules exist: working, idle, lost or unknown, with what is plainly seen.
-#[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)] // the contract's names
-pub struct Verdict {
-    pub state: VerdictState,
+/// A cause on a device from its begin to its end. Money is added by whoever knows the price.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Episode {
+    /// Whose.
+    pub device: DeviceId,
+    /// Why.
     pub cause: Cause,
+    /// The state that it put the device into.
+    pub state: VerdictState,
+    /// How sure it became.
     pub confidence: Confidence,
-    pub since: Option<Timestamp>,
+    /// Whether it counts.
     pub counts: bool,
+    /// When the fault began, as the evidence says.
+    pub begin: Timestamp,
+    /// When it was first named.
+    pub suspect_at: Timestamp,
+    /// When it became sure.
+    pub sure_at: Option<Timestamp>,
+    /// When it was last seen; `None` while it lasts.
+    pub end: Option<Timestamp>,
+    /// Seconds in which it was seen: what nobody looked at is not in it.
+    pub seconds: f64,
+    /// The numbers, as they were last.
     pub evidence: Vec<Evidence>,
+    /// Look-alikes that were turned down.
+    pub rejected: Vec<Rejected>,
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 use super::Words;
 use super::cost::phase_seconds_json;
 use super::fields::Fields;
-use super::number::{by_name, rounded, time_or_null, timestamp};
+use super::number::{by_name, rounded, timestamp};
+use super::verdict::verdict_json;
 use crate::model::{
-    Absent, BoardView, DeviceKind, DeviceView, Evidence, Figure, Hop, Metric, ProcessView, Snapshot,
+    Absent, BoardView, DeviceKind, DeviceView, Figure, Hop, Metric, ProcessView, Snapshot,
 };
 use crate::text::clean;
 use jiff::SignedDuration;
@@ -43,6 +44,9 @@ pub(super) fn device_json(view: &DeviceView, snapshot: &Snapshot, words: &dyn Wo
         fields.age("processes", view.processes_age_s);
     }
     fields.put("phase", view.phase.word());
+    fields.put("utilization_seconds", rounded(view.utilization_seconds, 3));
+    let work = view.work_seconds.map(|(sum, _)| rounded(sum, 3));
+    fields.option("work_seconds", work, Absent::NotReported);
     fields.put("phase_seconds", phase_seconds_json(&view.phase_seconds));
     if view.phase_seconds.io_wait.is_none() {
         fields.put_absent("phase_seconds.io_wait", Absent::NotReported);
@@ -240,39 +244,6 @@ fn process_json(process: &ProcessView) -> Json {
     fields.finish(false)
 }
 
-fn verdict_json(view: &DeviceView, words: &dyn Words) -> Json {
-    let verdict = &view.verdict;
-    let next: Vec<Json> = words
-        .next(view)
-        .into_iter()
-        .map(|(text, command)| json!({"text": clean(&text), "command": command.as_deref().map(clean)}))
-        .collect();
-    json!({
-        "state": verdict.state.word(),
-        "cause": verdict.cause.word(),
-        "confidence": verdict.confidence.word(),
-        "since": time_or_null(verdict.since),
-        "counts": verdict.counts,
-        "sentence": clean(&words.known(view)),
-        "evidence": verdict.evidence.iter().map(evidence_json).collect::<Vec<_>>(),
-        "rejected": [],
-        "next": next,
-    })
-}
-
-fn evidence_json(evidence: &Evidence) -> Json {
-    json!({
-        "metric": evidence.metric,
-        "kind": evidence.kind.word(),
-        "value": by_name(evidence.metric, evidence.value),
-        "unit": evidence.unit,
-        "comparison": evidence.comparison,
-        "threshold": by_name(evidence.metric, evidence.threshold),
-        "whose": evidence.whose,
-        "window_s": rounded(evidence.window_s, 3),
-    })
-}
-
 /// Devices that share a power budget.
 pub(super) fn board_json(board: &BoardView, interval_s: f64) -> Json {
     let mut fields = Fields::new(interval_s);
@@ -289,5 +260,9 @@ pub(super) fn board_json(board: &BoardView, interval_s: f64) -> Json {
     fields.figure("power_w", board.power_w);
     fields.figure("power_limit_w", board.power_limit_w);
     fields.figure("plate_power_w", board.plate_power_w);
+    fields.put("phase_seconds", phase_seconds_json(&board.phase_seconds));
+    if board.phase_seconds.io_wait.is_none() {
+        fields.put_absent("phase_seconds.io_wait", Absent::NotReported);
+    }
     fields.finish(false)
 }

@@ -6,6 +6,8 @@
 mod cost;
 mod demos;
 mod device;
+mod diagnosis;
+mod diagnosis_text;
 mod events;
 mod fields;
 mod number;
@@ -16,8 +18,11 @@ pub(crate) mod sample;
 mod snapshot;
 mod table;
 mod text;
+mod verdict;
 
 pub use demos::{DemoCase, demos_json};
+pub use diagnosis::{Diagnosis, DiagnosisResult, diagnosis_json};
+pub use diagnosis_text::diagnosis_text;
 pub use events::EventCursor;
 pub use number::timestamp;
 pub use platforms::{platforms_json, platforms_text};
@@ -25,7 +30,8 @@ pub use snapshot::{snapshot_json, snapshot_json_since};
 pub use table::{table_header, table_rows};
 pub use text::{TextOptions, snapshot_text};
 
-use crate::model::{DeviceView, PlatformView, ProbeReport, StateWord};
+use crate::model::{CannotSee, Cause, Confidence, Evidence, Snapshot};
+use crate::model::{DeviceView, Episode, PlatformView, ProbeReport, Rejected, StateWord};
 use serde_json::{Map, Value as Json};
 
 /// The version of the documents; fields are only added within it.
@@ -36,8 +42,33 @@ pub trait Words {
     /// The worst thing that is known of a device, as one sentence; never empty.
     fn known(&self, device: &DeviceView) -> String;
 
+    /// The verdict on a device as one sentence with its numbers; where no rule speaks, the worst that is known.
+    fn verdict(&self, device: &DeviceView) -> String;
+
     /// What to do about it: a text, and a command where there is one.
     fn next(&self, device: &DeviceView) -> Vec<(String, Option<String>)>;
+
+    /// An episode as one sentence with its numbers.
+    fn episode(&self, episode: &Episode) -> String;
+
+    /// What to do about an episode of this device.
+    fn episode_next(&self, episode: &Episode, device: &DeviceView)
+    -> Vec<(String, Option<String>)>;
+
+    /// A number with its threshold: what was measured, the number, the threshold, whose that is.
+    fn evidence(&self, evidence: &Evidence) -> [String; 4];
+
+    /// A cause in a few words.
+    fn cause(&self, cause: Cause) -> String;
+
+    /// How sure a verdict is, in a word.
+    fn confidence(&self, confidence: Confidence) -> String;
+
+    /// Which evidence is out of reach, and how to get it.
+    fn cannot_see(&self, snapshot: &Snapshot) -> Vec<CannotSee>;
+
+    /// Why a look-alike was turned down.
+    fn rejected(&self, rejected: &Rejected) -> String;
 
     /// What would help a probe that does not work.
     fn probe_next(&self, probe: &ProbeReport) -> Option<String>;

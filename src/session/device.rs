@@ -8,6 +8,7 @@ use crate::model::{
     Absent, Device, DeviceProcess, Hop, Metric, Phase, Reading, Sample, Value, VerdictState,
 };
 use crate::units::{LinkSpeed, MonoTime, raw_bytes_per_second};
+use crate::verdict::Memory;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -96,6 +97,8 @@ pub(crate) struct DeviceState {
     pub(crate) steady: (u8, u8),
     /// Link as last announced; generation 0 before it was seen in use.
     pub(crate) link: Option<(u8, u8)>,
+    /// What the rules remember of it.
+    pub(crate) judged: Option<Box<Memory>>,
 }
 
 /// The state that the verdict shows, and since when.
@@ -139,6 +142,7 @@ impl DeviceState {
             slow_polls: 0,
             steady: (0, 0),
             link: None,
+            judged: None,
         }
     }
 
@@ -224,6 +228,9 @@ impl DeviceState {
     pub(crate) fn after_boot(&mut self, now: MonoTime) {
         self.held = Held::default();
         (self.sampled, self.thermal) = (None, Thermal::default());
+        if let Some(memory) = &mut self.judged {
+            memory.after_boot();
+        }
         self.processes = Err(Absent::NotReported);
         for rate in [
             &mut self.pcie_rx,

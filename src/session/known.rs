@@ -100,6 +100,14 @@ pub(crate) fn best_generation(figures: &Figures, plate: Option<&PlateEntry>) -> 
     )
 }
 
+/// The most lanes of a device.
+pub(crate) fn best_width(figures: &Figures, plate: Option<&PlateEntry>) -> Option<u8> {
+    most(
+        figures.get(Figure::PcieWidthMax).ok(),
+        plate.and_then(|plate| plate.pcie_width),
+    )
+}
+
 /// Polls in a row that a generation must be seen in use before it is judged.
 pub(crate) fn slow_polls(moment: Moment) -> u8 {
     (SLOW_S / moment.interval_s.max(0.1) + 1.0)
@@ -315,10 +323,7 @@ impl Facts<'_> {
     fn narrow(&self) -> Option<KnownKind> {
         let whole = |figure| self.figure(figure).map(|v| v as u8);
         let width = whole(Figure::PcieWidth)?;
-        let width_max = most(
-            self.figure(Figure::PcieWidthMax),
-            self.plate.and_then(|plate| plate.pcie_width),
-        )?;
+        let width_max = best_width(self.figures, self.plate)?;
         let device = &self.state.device;
         if width >= width_max || device.c2c || device.kind != DeviceKind::Device {
             return None;

@@ -6,6 +6,7 @@ mod device;
 mod fold;
 mod happen;
 mod held;
+mod judge;
 mod known;
 mod platform;
 mod rate;
@@ -17,17 +18,20 @@ mod view;
 #[cfg(test)]
 mod tests;
 
+pub use judge::limits;
 pub use series::{Series, Track};
 pub use view::worse;
 
 use crate::ledger::{Checkpoint, Ledger};
 use crate::model::{
-    Config, DeviceId, Event, Host, HostSample, PlateEntry, Plates, ProbeReport, Process,
-    SourceKind, Startup, Vendor,
+    Config, DeviceId, Episode, Event, Host, HostSample, PlateEntry, Plates, ProbeReport, Process,
+    SourceKind, Vendor, Verdict,
 };
 use crate::units::MonoTime;
+use crate::verdict::RuleSet;
 use derive::Derived;
 use device::DeviceState;
+use judge::Judge;
 use platform::PlatformState;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -55,8 +59,8 @@ pub struct Start {
     host_sample: Option<(MonoTime, HostSample)>,
     host_processes: Vec<Process>,
     probes: Vec<ProbeReport>,
-    startup: Startup,
     events: Arc<Vec<Event>>,
+    past: Arc<Vec<Episode>>,
     driver: DriverSeen,
     last: Option<Instant>,
     platform: PlatformState,
@@ -102,6 +106,7 @@ impl Start {
 }
 
 /// Folds ticks.
+#[derive(Clone)]
 pub struct Session {
     start: Start,
     source: SourceKind,
@@ -110,6 +115,7 @@ pub struct Session {
     series: BTreeMap<DeviceId, Series>,
     /// Of each device in `start`, in the same order, as of the newest tick.
     derived: Vec<Derived>,
+    judge: Judge,
 }
 
 impl Session {
@@ -117,22 +123,84 @@ impl Session {
     #[must_use]
     pub fn new(start: Start, plates: Arc<Plates>, source: SourceKind) -> Self {
         let mut session = Self {
-            ledger: Ledger::new(&start.config, start.ledger.clone()),
+            ledger: Ledger::new(&start.config, None),
             plates,
             source,
             series: BTreeMap::new(),
-            start,
+            start: Start::default(),
             derived: Vec::new(),
+            judge: Judge::new(RuleSet::all()),
         };
-        session.price_ledger();
-        let moment = session.moment();
-        session.derived = session
+        session.take_up(start);
+        session
+    }
+
+    /// Goes on from a `Start` that says more than what was folded so far; the charts stay.
+    pub fn take_up(&mut self, start: Start) {
+        self.ledger = Ledger::new(&start.config, start.ledger.clone());
+        self.judge.rules.set_limits(limits(&start.config));
+        self.start = start;
+        let moment = self.moment();
+        self.derived = self
             .start
             .devices
             .iter()
-            .map(|d| derive::derive(d, session.entry(d), moment))
+            .map(|d| derive::derive(d, self.entry(d), moment))
             .collect();
-        session
+    }
+
+    /// Takes another configuration; what was folded stays.
+    pub fn configure(&mut self, config: Config) {
+        let start = Start {
+            config,
+            ..self.start()
+        };
+        self.take_up(start);
+    }
+
+    /// How the probes fare.
+    #[must_use]
+    pub fn probes(&self) -> &[ProbeReport] {
+        &self.start.probes
+    }
+
+    /// What has happened, newest last; at most the last thousand.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.start.events
+    }
+
+    /// What the session folds with.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.start.config
+    }
+
+    /// With other rules than all of them; thresholds are the configuration's.
+    #[must_use]
+    pub fn with_rules(mut self, rules: RuleSet) -> Self {
+        self.judge = Judge::new(rules);
+        self.judge.rules.set_limits(limits(&self.start.config));
+        self
+    }
+
+    /// What stands of each device now, in the devices' order, without its numbers: cheap enough for every tick.
+    pub fn verdicts(&self) -> impl Iterator<Item = (&DeviceId, Verdict)> {
+        self.start.devices.iter().map(|state| {
+            let verdict = judge::standing(state);
+            (&state.device.id, verdict)
+        })
+    }
+
+    /// Episodes that have ended, newest last, and those that last, worst first for each device.
+    pub fn episodes(&self) -> impl Iterator<Item = Episode> {
+        let lasting = self.start.devices.iter().flat_map(|state| {
+            let memory = state.judged.as_ref();
+            memory
+                .map(|m| m.episodes(&state.device.id))
+                .unwrap_or_default()
+        });
+        self.start.past.iter().cloned().chain(lasting)
     }
 
     /// Everything that is needed to go on from here with the same results.

@@ -3,9 +3,10 @@
 
 use super::derive::Moment;
 use super::{Session, happen};
+use crate::ledger::{Offer, Priced};
 use crate::model::{
-    BillingStart, BillingStartSource, Config, DeviceKind, Event, EventKind, Notice, Platform,
-    PlatformNews, PlatformPrice, PlatformStatus, PlatformView, Price, PriceSource, Tick,
+    BillingStart, BillingStartSource, DeviceKind, Event, EventKind, Notice, Platform, PlatformNews,
+    PlatformPrice, PlatformStatus, PlatformView, Price, PriceSource, Tick,
 };
 use jiff::Timestamp;
 use panel::Panel;
@@ -74,7 +75,7 @@ impl Session {
             }
             PlatformNews::Unknown => {
                 *state = PlatformState::default();
-                self.price_ledger();
+                self.offer_to_ledger();
                 return;
             }
             PlatformNews::Known(platform) => platform,
@@ -98,10 +99,10 @@ impl Session {
         }
         let over = state.told.len().saturating_sub(TOLD);
         state.told.drain(..over);
-        if platform.price.is_some() && platform.price != state.price {
+        if platform.price.is_some() {
             state.price.clone_from(&platform.price);
-            self.price_ledger();
         }
+        self.offer_to_ledger();
         if let Some(at) = platform.billing_started.filter(|start| *start <= tick.at) {
             self.ledger.offer_start(BillingStart {
                 at,
@@ -128,15 +129,40 @@ impl Session {
         }
     }
 
-    /// The ledger's price: flag and file before the platform's.
-    pub(super) fn price_ledger(&mut self) {
-        let config = self.priced();
-        self.ledger.configure(&config);
+    /// What the ledger may know of the platform's bill; flag and file stand before it there.
+    pub(super) fn offer_to_ledger(&mut self) {
+        let state = &self.start.platform;
+        let priced = |price: &PlatformPrice| Priced {
+            price: Price {
+                per_hour: price.per_hour,
+                scope: price.scope,
+                source: PriceSource::Platform,
+            },
+            currency: price.currency.clone(),
+            at: Some(price.at),
+        };
+        let offer = state.newest.as_ref().map(|platform| Offer {
+            platform: platform.name.clone(),
+            rule: platform.rule.clone(),
+            price: state.price.as_ref().map(priced),
+            instance_type: platform.instance_type.clone(),
+            region: platform.region.clone(),
+        });
+        self.ledger.offer(offer);
     }
 
-    /// The configuration with the platform's price where the user gave none.
-    pub(super) fn priced(&self) -> Config {
-        priced(&self.start.config, self.start.platform.price.as_ref())
+    /// Whether the platform's scheduler says that the work waits.
+    pub(super) fn is_queued(&self) -> bool {
+        let newest = self.start.platform.newest.as_ref();
+        newest
+            .and_then(|p| p.state.as_deref())
+            .is_some_and(|state| {
+                let state = state.to_ascii_lowercase();
+                matches!(
+                    state.as_str(),
+                    "queue" | "queued" | "in_queue" | "pending" | "queueing"
+                )
+            })
     }
 
     pub(super) fn platform_view(&self, moment: Moment) -> Option<PlatformView> {
@@ -151,22 +177,6 @@ impl Session {
             platform,
         })
     }
-}
-
-/// The configuration with a platform's price where the user gave none.
-pub(super) fn priced(config: &Config, price: Option<&PlatformPrice>) -> Config {
-    let mut config = config.clone();
-    if config.price.is_none()
-        && let Some(price) = price
-    {
-        config.price = Some(Price {
-            per_hour: price.per_hour,
-            scope: price.scope,
-            source: PriceSource::Platform,
-        });
-        config.currency = price.currency.clone();
-    }
-    config
 }
 
 fn notice_event(platform: &Platform, notice: &Notice, at: Timestamp) -> Event {

@@ -2,11 +2,11 @@
 
 use super::derive::{Derived, Moment};
 use super::device::{DeviceState, REASON_COUNTERS};
-use super::{Session, known, throttle};
+use super::{Session, judge, known, throttle};
 use crate::model::{
-    Absent, BoardView, Cause, Charge, Confidence, DeviceKind, DeviceView, Disagreement, Energy,
-    Evidence, EvidenceKind, Figure, HostSample, Metric, PathView, PlatformView, ProcessView,
-    Reading, Snapshot, StateWord, Value, Verdict, VerdictState,
+    Absent, BoardView, Carbon, CarbonTable, Charge, DeviceKind, DeviceView, Disagreement, Energy,
+    Figure, HostSample, Metric, PathView, PlatformView, ProcessView, Reading, Snapshot, StateWord,
+    Value,
 };
 use crate::units::MonoTime;
 
@@ -25,6 +25,8 @@ impl Session {
             Some((at, sample)) => (Some(*at), not_stale(sample, *at, moment)),
             None => (None, HostSample::default()),
         };
+        let energy = self.energy();
+        let carbon = energy.and_then(|energy| self.carbon(energy.kwh));
         Some(Snapshot {
             seq: last.seq,
             at: last.at,
@@ -37,14 +39,22 @@ impl Session {
             host_sample,
             host_age_s: host_at.map_or(0.0, |at| last.mono.seconds_since(at)),
             platform,
-            startup: self.start.startup,
-            boards: boards(&devices),
-            energy: self.energy(),
+            startup: self.ledger.startup(),
+            boards: self.boards(&devices, last.at),
+            energy,
+            carbon,
             devices,
             events: self.start.events.clone(),
+            past: self.start.past.clone(),
             // Billing goes on where no device can be seen.
             cost: self.ledger.cost(last.at),
         })
+    }
+
+    /// Emissions, where platform and region, or the user, say which grid it is.
+    fn carbon(&self, kwh: f64) -> Option<Carbon> {
+        let (platform, region) = self.ledger.place();
+        CarbonTable::shared().carbon(kwh, platform, region, &self.start.config.grid)
     }
 
     fn device_view(
@@ -68,6 +78,14 @@ impl Session {
             charge: &|seconds| self.charge(state, seconds),
         });
         let held = state.memory_held().is_some_and(|bytes| bytes > 0.0);
+        let verdict = judge::verdict(
+            state,
+            derived.figures.get(Figure::Utilization).ok(),
+            self.start.config.compute_threshold,
+            moment.interval_s,
+        );
+        let known_word = known::word(&known, state.phase, held);
+        let verdict_word = judge::word(&verdict, held);
         let reasons = state.held.value(
             Metric::Reasons,
             moment.now,
@@ -123,16 +141,48 @@ impl Session {
             processes_age_s: processes_age(state, moment),
             phase: state.phase,
             phase_seconds,
-            verdict: verdict(
-                state,
-                derived.figures.get(Figure::Utilization),
-                self.start.config.compute_threshold,
-                moment.interval_s,
-            ),
-            word: known::word(&known, state.phase, held),
+            utilization_seconds: self.ledger.utilization_seconds(&state.device.id),
+            work_seconds: self.ledger.work_seconds(&state.device.id),
+            word: verdict_word
+                .filter(|word| worse(*word, known_word))
+                .unwrap_or(known_word),
+            verdict,
+            episodes: state
+                .judged
+                .as_ref()
+                .map(|memory| memory.episodes(&state.device.id))
+                .unwrap_or_default(),
             figures: derived.figures.clone(),
             known,
         }
+    }
+
+    fn boards(&self, devices: &[DeviceView], at: jiff::Timestamp) -> Vec<BoardView> {
+        let mut boards: Vec<BoardView> = Vec::new();
+        for view in devices {
+            if let Some(board) = boards.iter_mut().find(|b| b.id == view.device.board) {
+                board.devices.push(view.device.id.clone());
+                if view.device.kind == DeviceKind::Device {
+                    let add = |sum: &mut Value, figure| {
+                        *sum = sum.with(view.figures.get(figure), |a, b| a + b)
+                    };
+                    add(&mut board.power_w, Figure::Power);
+                    add(&mut board.power_limit_w, Figure::PowerLimit);
+                    add(&mut board.plate_power_w, Figure::PlatePower);
+                }
+                continue;
+            }
+            boards.push(BoardView {
+                id: view.device.board.clone(),
+                name: view.device.name.clone(),
+                devices: vec![view.device.id.clone()],
+                power_w: view.figures.get(Figure::Power),
+                power_limit_w: view.figures.get(Figure::PowerLimit),
+                plate_power_w: view.figures.get(Figure::PlatePower),
+                phase_seconds: self.ledger.board_seconds(&view.device.board, at),
+            });
+        }
+        boards
     }
 
     /// What seconds of a device cost: where it is alone on its board, since the board is what is rented.
@@ -268,65 +318,6 @@ fn not_stale(sample: &HostSample, at: MonoTime, moment: Moment) -> HostSample {
     sample
 }
 
-/// Before the rules exist: what utilization alone says, with its threshold.
-fn verdict(state: &DeviceState, utilization: Value, threshold: f64, interval_s: f64) -> Verdict {
-    let shown = state.state;
-    let evidence = utilization.ok().map(|value| Evidence {
-        metric: Figure::Utilization.path(),
-        kind: EvidenceKind::Counter,
-        value,
-        unit: "ratio",
-        comparison: if value > threshold { ">" } else { "<=" },
-        threshold,
-        whose: "config",
-        window_s: interval_s,
-    });
-    let (cause, confidence) = match shown.state {
-        VerdictState::Lost => (Cause::DeviceLost, Confidence::Sure),
-        VerdictState::Unknown => (Cause::Unknown, Confidence::Suspect),
-        _ => (Cause::None, Confidence::Likely),
-    };
-    Verdict {
-        state: shown.state,
-        cause,
-        confidence,
-        since: shown.since,
-        counts: shown.state == VerdictState::Lost,
-        evidence: if matches!(shown.state, VerdictState::Working | VerdictState::Idle) {
-            evidence.into_iter().collect()
-        } else {
-            Vec::new()
-        },
-    }
-}
-
-fn boards(devices: &[DeviceView]) -> Vec<BoardView> {
-    let mut boards: Vec<BoardView> = Vec::new();
-    for view in devices {
-        if let Some(board) = boards.iter_mut().find(|b| b.id == view.device.board) {
-            board.devices.push(view.device.id.clone());
-            if view.device.kind == DeviceKind::Device {
-                let add = |sum: &mut Value, figure| {
-                    *sum = sum.with(view.figures.get(figure), |a, b| a + b)
-                };
-                add(&mut board.power_w, Figure::Power);
-                add(&mut board.power_limit_w, Figure::PowerLimit);
-                add(&mut board.plate_power_w, Figure::PlatePower);
-            }
-            continue;
-        }
-        boards.push(BoardView {
-            id: view.device.board.clone(),
-            name: view.device.name.clone(),
-            devices: vec![view.device.id.clone()],
-            power_w: view.figures.get(Figure::Power),
-            power_limit_w: view.figures.get(Figure::PowerLimit),
-            plate_power_w: view.figures.get(Figure::PlatePower),
-        });
-    }
-    boards
-}
-
 /// Whether a state is worse than another, for the selection that follows the worst.
 #[must_use]
 pub fn worse(a: StateWord, b: StateWord) -> bool {
@@ -334,15 +325,19 @@ pub fn worse(a: StateWord, b: StateWord) -> bool {
         StateWord::Working => 0,
         StateWord::Idle => 1,
         StateWord::Held => 2,
-        StateWord::Capped => 3,
-        StateWord::Narrow => 4,
-        StateWord::Unknown => 5,
-        StateWord::Hot => 6,
-        StateWord::Doubtful => 7,
-        StateWord::Braked => 8,
-        StateWord::Silent => 9,
-        StateWord::Faulty => 10,
-        StateWord::Lost => 11,
+        StateWord::Paused => 3,
+        StateWord::Capped => 4,
+        StateWord::Narrow => 5,
+        StateWord::Degraded => 6,
+        StateWord::Slowed => 7,
+        StateWord::Unknown => 8,
+        StateWord::Hot => 9,
+        StateWord::Doubtful => 10,
+        StateWord::Braked => 11,
+        StateWord::Stalled => 12,
+        StateWord::Silent => 13,
+        StateWord::Faulty => 14,
+        StateWord::Lost => 15,
     };
     rank(a) > rank(b)
 }

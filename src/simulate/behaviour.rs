@@ -2,6 +2,8 @@
 //!
 //! A behaviour is a pure function of simulated time; noise, limits, heat and quantising are the body's.
 
+use crate::units::LinkSpeed;
+
 /// What the owner of a device does, as its host sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Owner {
@@ -12,6 +14,11 @@ pub(super) struct Owner {
     pub(super) cpu_cores: f64,
     pub(super) read_bytes_per_s: f64,
     pub(super) write_bytes_per_s: f64,
+    pub(super) major_faults_per_s: f64,
+    /// Which of the jobs that run one after the other: another number is another process.
+    pub(super) job: u32,
+    /// A second process on the same device holds so much memory.
+    pub(super) guest_gib: f64,
 }
 
 impl Owner {
@@ -21,6 +28,9 @@ impl Owner {
         cpu_cores: 6.4,
         read_bytes_per_s: 210e6,
         write_bytes_per_s: 0.1e6,
+        major_faults_per_s: 0.0,
+        job: 0,
+        guest_gib: 0.0,
     };
     /// Spins in a library call: one core, no data.
     pub(super) const SPINS: Self = Self {
@@ -58,6 +68,33 @@ pub(super) struct Activity {
     /// Nothing but the power sensor moves.
     pub(super) flat: bool,
     pub(super) owner: Option<Owner>,
+    pub(super) stress: Stress,
+}
+
+/// What is done to a device rather than by it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Stress {
+    /// A limit in place of the device's own.
+    pub(super) limit_w: Option<f64>,
+    /// A link in place of the device's own.
+    pub(super) link: Option<LinkSpeed>,
+    /// Degrees over what the device's own heat path gives at full plate, in proportion to power (dust, fan, paste).
+    pub(super) hotter_c: f64,
+    /// Event-reason bits beyond those that follow from limit and heat.
+    pub(super) reasons: u64,
+    /// Share of time under the power brake's counter.
+    pub(super) braked_ratio: f64,
+    /// Share of time under the sync boost counter.
+    pub(super) synced_ratio: f64,
+    /// NVLinks that are down, and errors per second on the others.
+    pub(super) links_down: f64,
+    pub(super) link_errors_per_s: f64,
+    pub(super) uncorrected: f64,
+    pub(super) corrected: f64,
+    pub(super) remap_failed: bool,
+    pub(super) performance_state: f64,
+    /// The driver's figure of memory activity, where it is not a quarter of DRAM activity.
+    pub(super) memory_activity: Option<f64>,
 }
 
 impl Activity {
@@ -76,6 +113,21 @@ impl Activity {
         nvlink_bytes_per_s: 0.0,
         flat: false,
         owner: None,
+        stress: Stress {
+            limit_w: None,
+            link: None,
+            hotter_c: 0.0,
+            reasons: 0,
+            braked_ratio: 0.0,
+            synced_ratio: 0.0,
+            links_down: 0.0,
+            link_errors_per_s: 0.0,
+            uncorrected: 0.0,
+            corrected: 0.0,
+            remap_failed: false,
+            performance_state: 0.0,
+            memory_activity: None,
+        },
     };
 
     /// A process that keeps memory and does nothing.
@@ -92,6 +144,12 @@ impl Activity {
 pub(super) trait Behaviour: Send {
     /// What to do at `t` simulated seconds.
     fn at(&self, t: f64) -> Activity;
+}
+
+impl<F: Fn(f64) -> Activity + Send> Behaviour for F {
+    fn at(&self, t: f64) -> Activity {
+        self(t)
+    }
 }
 
 /// Always the same.
@@ -145,6 +203,7 @@ impl<B: Behaviour> Behaviour for Checkpoints<B> {
                 cpu_cores: 0.7,
                 read_bytes_per_s: 0.0,
                 write_bytes_per_s: 1.3e9,
+                ..work.owner.unwrap_or(Owner::WORKS)
             }),
             ..Activity::NOTHING
         }
@@ -180,6 +239,9 @@ impl<B: Behaviour> Behaviour for StartUp<B> {
     }
 }
 
+/// 250 W to 228 W.
+const ARTICLE_LOSS: f64 = 0.088;
+
 /// The articles' card: the same work at the same utilization, ever less power: 250 W to 228 W over 36 h, with the clock
 /// falling and the power cap's counter running.
 pub(super) struct Drift {
@@ -193,12 +255,13 @@ impl Behaviour for Drift {
     fn at(&self, t: f64) -> Activity {
         let share = ((t - self.begin) / (self.end - self.begin)).clamp(0.0, 1.0);
         let from = self.work.power_w.unwrap_or(self.final_w);
-        // At a given voltage power goes with the clock; 8.8 % less power is about 7 % less clock.
+        // At a given voltage power goes with the clock: 8.8 % less power is about 7 % less clock.
+        let loss = (1.0 - self.final_w / from) / ARTICLE_LOSS;
         Activity {
             power_w: Some(from + (self.final_w - from) * share),
-            clock_ratio: self.work.clock_ratio * (1.0 - 0.07 * share),
-            capped_ratio: self.work.capped_ratio + 0.6 * share,
-            rx_bytes_per_s: self.work.rx_bytes_per_s * (1.0 - 0.06 * share),
+            clock_ratio: self.work.clock_ratio * (1.0 - 0.07 * loss * share),
+            capped_ratio: (self.work.capped_ratio + 0.6 * loss * share).min(0.95),
+            rx_bytes_per_s: self.work.rx_bytes_per_s * (1.0 - 0.06 * loss * share),
             ..self.work
         }
     }

@@ -1,6 +1,7 @@
 //! The cases, each a few lines over the behaviours. Numbers: facts on diagnosis, section 2 and cards C1, C4, C7, C19.
 
-use super::behaviour::{Activity, Checkpoints, Drift, Owner, StartUp, Steady, Until};
+use super::behaviour::{Activity, Behaviour, Checkpoints, Drift, Owner, StartUp, Steady, Until};
+use super::host::Surroundings;
 use super::part::{A100_PCIE, A100_SXM, H100, Part};
 use super::plan::{DevicePlan, Plan, Timing, Truth, device, training};
 use crate::units::LinkSpeed;
@@ -42,7 +43,7 @@ const TIMING: Timing = Timing {
 
 const QUARTER: Duration = Duration::from_secs(15 * 60);
 
-static CASES: [Case; 5] = [
+static CASES: [Case; 9] = [
     Case {
         name: "healthy",
         title: "8 devices at work, nothing wrong",
@@ -103,6 +104,54 @@ static CASES: [Case; 5] = [
         speed: 1.0,
         history: QUARTER,
     },
+    Case {
+        name: "starved",
+        title: "Utilization between 0 and 97 %: eight cores cannot feed four devices",
+        description: "Four A100 PCIe train on pictures that are decoded on the CPU. Ten minutes before the screen opens the \
+                      container is left with eight cores; they are all in use, and the devices wait for 40 to 60 % of the time.",
+        seconds: 2.75 * HOUR,
+        devices: 4,
+        vendor: "nvidia",
+        cause: "input_starved",
+        speed: 1.0,
+        history: QUARTER,
+    },
+    Case {
+        name: "thermal",
+        title: "One device is too hot and gives up power and clock",
+        description: "Device 2 of eight H100 SXM gets too little air. It holds its own maximum, draws a quarter less than its \
+                      neighbours at the same utilization, and says why in a bit and a counter.",
+        seconds: 2.75 * HOUR,
+        devices: 8,
+        vendor: "nvidia",
+        cause: "thermal",
+        speed: 1.0,
+        history: QUARTER,
+    },
+    Case {
+        name: "power-cap",
+        title: "400 W cards that somebody set to 280 W",
+        description: "Four A100 SXM work at 98 % utilization. Half an hour before the screen opens their limit is set below the \
+                      default; clock and power fall, utilization does not.",
+        seconds: 2.75 * HOUR,
+        devices: 4,
+        vendor: "nvidia",
+        cause: "power_cap",
+        speed: 1.0,
+        history: QUARTER,
+    },
+    Case {
+        name: "disk",
+        title: "Workers wait for a network file system",
+        description: "Four H100 SXM read their data over the network. Seven minutes before the screen opens the file server slows \
+                      down: threads hang in the kernel, and the devices work for a third of the time.",
+        seconds: 2.75 * HOUR,
+        devices: 4,
+        vendor: "nvidia",
+        cause: "disk_io",
+        speed: 1.0,
+        history: QUARTER,
+    },
 ];
 
 /// All cases.
@@ -119,6 +168,10 @@ pub(super) fn find(name: &str) -> Option<(&'static Case, Plan)> {
         "narrow-link" => narrow_link(),
         "hang" => hang(),
         "forgotten" => forgotten(),
+        "starved" => starved(),
+        "thermal" => thermal(),
+        "power-cap" => power_cap(),
+        "disk" => disk(),
         _ => return None,
     };
     Some((case, plan))
@@ -163,12 +216,12 @@ fn nothing_wrong(devices: usize) -> Vec<Truth> {
 
 fn healthy() -> Plan {
     let one = |slot| device(&H100, slot, Box::new(life(Steady(parallel(&H100, slot)))));
-    Plan {
-        timing: TIMING,
-        command: "python3 train.py --config llama-8b.yaml",
-        devices: (0..8).map(one).collect(),
-        truths: nothing_wrong(8),
-    }
+    Plan::new(
+        TIMING,
+        "python3 train.py --config llama-8b.yaml",
+        (0..8).map(one).collect(),
+        nothing_wrong(8),
+    )
 }
 
 /// Card C7: the articles' A100 of 250 W, 228 W (91.2 %) after 36 h at 92 % utilization.
@@ -194,17 +247,17 @@ fn drift() -> Plan {
     let mut card = device(&A100_PCIE, 0, Box::new(behaviour));
     // 62 °C at 250 W: a passive card in a server's air.
     card.condition.c_per_w = 0.14;
-    Plan {
-        timing: Timing {
+    Plan::new(
+        Timing {
             coarse_s: 60.0,
             full_rate: 6.0 * HOUR,
             live: 6.0 * HOUR,
             interval_s: 60.0,
         },
-        command: "python3 train.py --resume",
-        devices: vec![card],
-        truths: vec![Truth::new(0, 0.0, "power_drift", "throttled")],
-    }
+        "python3 train.py --resume",
+        vec![card],
+        vec![Truth::new(0, 0.0, "power_drift", "throttled")],
+    )
 }
 
 /// Card C4. Eight jobs, each for itself. Device 3 trained at x8 since boot without harm, until its job moved weights to
@@ -268,12 +321,7 @@ fn narrow_link() -> Plan {
         Truth::new(5, 0.0, "power_cap", "throttled"),
         Truth::new(6, 5400.0, "idle_billed", "idle"),
     ]);
-    Plan {
-        timing: TIMING,
-        command: "python3 sweep.py --worker",
-        devices,
-        truths,
-    }
+    Plan::new(TIMING, "python3 sweep.py --worker", devices, truths)
 }
 
 /// Card C1: ranks in a collective at 100 % and 14 to 22 % of 700 W (NeMo 9291, nccl 1550); the odd one at 0 % with its
@@ -310,12 +358,12 @@ fn hang() -> Plan {
         culprit: slot == ODD as u32,
         ..Truth::new(slot, begins, "collective_wait", "stalled")
     }));
-    Plan {
-        timing: TIMING,
-        command: "python3 train.py --config llama-70b.yaml",
-        devices: (0..8).map(one).collect(),
+    Plan::new(
+        TIMING,
+        "python3 train.py --config llama-70b.yaml",
+        (0..8).map(one).collect(),
         truths,
-    }
+    )
 }
 
 /// Card C19: nobody works, a process keeps the memory.
@@ -331,10 +379,148 @@ fn forgotten() -> Plan {
     };
     let mut truths = nothing_wrong(4);
     truths.extend((0..4).map(|slot| Truth::new(slot, ends, "idle_billed", "idle")));
-    Plan {
-        timing: TIMING,
-        command: "jupyter-lab --no-browser",
-        devices: (0..4).map(one).collect(),
+    Plan::new(
+        TIMING,
+        "jupyter-lab --no-browser",
+        (0..4).map(one).collect(),
         truths,
-    }
+    )
+}
+
+/// A device's work that stops for `wait` of each period from `begins` on, in the way given.
+fn in_fits(
+    work: Activity,
+    begins: f64,
+    (period, wait): (f64, f64),
+    waiting: Activity,
+) -> Box<dyn Behaviour> {
+    Box::new(life(move |t: f64| {
+        let into = (t - begins).rem_euclid(period);
+        if t >= begins && into < period * wait {
+            waiting
+        } else {
+            work
+        }
+    }))
+}
+
+/// Card C2 and the sawtooth of facts 2e: workers take all the CPU there is.
+fn starved() -> Plan {
+    let begins = TIMING.live - 600.0;
+    let busy = Owner {
+        cpu_cores: 1.98,
+        read_bytes_per_s: 60e6,
+        ..Owner::WORKS
+    };
+    let one = |slot: usize| {
+        let work = training(&A100_PCIE, level(slot), 29.0);
+        let waiting = Activity {
+            utilization: 0.01,
+            rx_bytes_per_s: 2e6,
+            owner: Some(busy),
+            ..Activity::held(29.0)
+        };
+        let wait = 0.4 + 0.06 * slot as f64;
+        let period = 11.0 + 2.5 * slot as f64;
+        device(
+            &A100_PCIE,
+            slot,
+            in_fits(work, begins, (period, wait), waiting),
+        )
+    };
+    let mut truths = nothing_wrong(4);
+    truths.extend((0..4).map(|slot| Truth::new(slot, begins, "input_starved", "stalled")));
+    let devices = (0..4).map(one).collect();
+    let mut plan = Plan::new(TIMING, "python3 train.py --workers 16", devices, truths);
+    plan.weather = Some(Box::new(move |t| Surroundings {
+        quota_cores: if t >= begins { 8.0 } else { 32.0 },
+        cpu_pressure: if t >= begins { 0.41 } else { 0.01 },
+        ..Surroundings::QUIET
+    }));
+    plan
+}
+
+/// Card C8: the heat path of one device gets worse; it holds 85 °C.
+fn thermal() -> Plan {
+    let begins = TIMING.live - 900.0;
+    let one = |slot: usize| {
+        let work = parallel(&H100, slot);
+        let behaviour = move |t: f64| {
+            let mut now = work;
+            if slot == 2 && t >= begins {
+                now.stress.hotter_c = 52.0;
+            }
+            now
+        };
+        device(&H100, slot, Box::new(life(behaviour)))
+    };
+    let mut truths = nothing_wrong(8);
+    truths.push(Truth::new(2, begins, "thermal", "throttled"));
+    Plan::new(
+        TIMING,
+        "python3 train.py --config llama-8b.yaml",
+        (0..8).map(one).collect(),
+        truths,
+    )
+}
+
+/// Card C7, bit 0x4: a limit below the default.
+fn power_cap() -> Plan {
+    let begins = TIMING.live - 1800.0;
+    let one = |slot: usize| {
+        let work = parallel(&A100_SXM, slot);
+        let behaviour = move |t: f64| {
+            let mut now = work;
+            now.stress.limit_w = (t >= begins).then_some(280.0);
+            now
+        };
+        device(&A100_SXM, slot, Box::new(life(behaviour)))
+    };
+    let mut truths = nothing_wrong(4);
+    truths.extend((0..4).map(|slot| Truth::new(slot, begins, "power_cap", "throttled")));
+    Plan::new(
+        TIMING,
+        "python3 train.py --resume",
+        (0..4).map(one).collect(),
+        truths,
+    )
+}
+
+/// Card C9: threads in D state in the kernel's RPC code, io pressure in our own cgroup.
+fn disk() -> Plan {
+    let begins = TIMING.live - 420.0;
+    let stuck = Owner {
+        state: 'D',
+        waiting: Some((6, "rpc_wait_bit_killable")),
+        cpu_cores: 0.4,
+        read_bytes_per_s: 34e6,
+        ..Owner::WORKS
+    };
+    let one = |slot: usize| {
+        let waiting = Activity {
+            utilization: 0.01,
+            owner: Some(stuck),
+            ..Activity::held(61.0)
+        };
+        let period = 14.0 + 3.0 * slot as f64;
+        device(
+            &H100,
+            slot,
+            in_fits(parallel(&H100, slot), begins, (period, 0.66), waiting),
+        )
+    };
+    let mut truths = nothing_wrong(4);
+    truths.extend((0..4).map(|slot| Truth::new(slot, begins, "disk_io", "stalled")));
+    let devices = (0..4).map(one).collect();
+    let mut plan = Plan::new(
+        TIMING,
+        "python3 train.py --data /mnt/dataset",
+        devices,
+        truths,
+    );
+    plan.weather = Some(Box::new(move |t| Surroundings {
+        io_pressure: if t >= begins { 0.52 } else { 0.004 },
+        ..Surroundings::QUIET
+    }));
+    plan
 }

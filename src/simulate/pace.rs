@@ -18,7 +18,7 @@ impl Feed for Simulation {
         let before = if self.speed > 1.0 {
             self.case.seconds
         } else {
-            self.timing.live
+            self.machine.timing.live
         };
         let simulation = self.beginning_at(later(Timestamp::now(), -before));
         let (control, orders) = channel();
@@ -30,7 +30,7 @@ impl Feed for Simulation {
 }
 
 fn run(mut simulation: Simulation, mut sink: Sink, orders: &Receiver<Control>) {
-    while simulation.next_second().0 <= simulation.timing.live {
+    while simulation.next_second().0 <= simulation.machine.timing.live {
         if !sink(simulation.tick()) {
             return;
         }
@@ -60,7 +60,7 @@ fn run(mut simulation: Simulation, mut sink: Sink, orders: &Receiver<Control>) {
 impl Simulation {
     /// Real time between ticks.
     fn real_interval(&self) -> Duration {
-        Duration::try_from_secs_f64(self.timing.interval_s / self.speed).unwrap_or(BEHIND)
+        Duration::try_from_secs_f64(self.machine.timing.interval_s / self.speed).unwrap_or(BEHIND)
     }
 
     /// Does what the user asks for.
@@ -68,10 +68,10 @@ impl Simulation {
         match order {
             Control::Interval(interval) => self.pace(interval.as_secs_f64(), self.speed),
             Control::Speed(speed) if SPEEDS.contains(&speed) => {
-                let real = self.timing.interval_s / self.speed;
+                let real = self.machine.timing.interval_s / self.speed;
                 self.pace(real, speed);
             }
-            Control::Mark(text) => self.marks.push(text),
+            Control::Mark(text) => self.machine.marks.push(text),
             Control::Speed(_) | Control::Stop => {}
         }
     }
@@ -80,6 +80,6 @@ impl Simulation {
     fn pace(&mut self, real_s: f64, speed: f64) {
         let real_s = real_s.clamp(0.1, 60.0);
         self.speed = speed;
-        self.timing.interval_s = (real_s * speed).min(real_s.max(COARSEST_S)).max(0.01);
+        self.machine.timing.interval_s = (real_s * speed).min(real_s.max(COARSEST_S)).max(0.01);
     }
 }

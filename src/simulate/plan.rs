@@ -2,8 +2,9 @@
 
 use super::behaviour::{Activity, Behaviour, Owner};
 use super::body::Condition;
+use super::host::Surroundings;
 use super::part::Part;
-use crate::model::{Hop, PciAddress};
+use crate::model::{Absent, Hop, PciAddress, Readings};
 use crate::units::LinkSpeed;
 
 /// What is really the matter with a device from an instant on: the ground truth that verdicts are measured against.
@@ -58,6 +59,41 @@ pub(super) struct DevicePlan {
     pub(super) bridges: [PciAddress; 3],
     pub(super) condition: Condition,
     pub(super) behaviour: Box<dyn Behaviour>,
+    /// What the driver makes of the sensors, by simulated second.
+    pub(super) lens: Option<Lens>,
+    /// Its first owner had been at work for so many seconds at second 0.
+    pub(super) owned_for_s: f64,
+    /// A slice of a card, or a guest's share of one.
+    pub(super) virtual_share: bool,
+    /// Another name than the part's.
+    pub(super) name: Option<&'static str>,
+}
+
+/// Changes what a driver says.
+pub(super) type Lens = Box<dyn Fn(f64, &mut Readings) + Send>;
+
+/// What the host goes through, by simulated second.
+pub(super) type Weather = Box<dyn Fn(f64) -> Surroundings + Send>;
+
+/// What happens to a device or the machine rather than being done.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Incident {
+    /// The driver reports an XID.
+    Xid(u32, u32),
+    /// A device stops answering, and why.
+    Silent(u32, Absent),
+    /// It answers again.
+    Answers(u32),
+    /// It is not listed any more.
+    Gone(u32),
+    /// So many polls of a device bring nothing, without a word.
+    Skip(u32, u32),
+    /// The driver was loaded anew: counters begin at 0.
+    Reset(u32),
+    /// Nobody looked for so many seconds (a suspend).
+    Gap(f64),
+    /// The wall clock is set by so many seconds.
+    WallJump(f64),
 }
 
 impl DevicePlan {
@@ -89,6 +125,28 @@ pub(super) struct Plan {
     pub(super) command: &'static str,
     pub(super) devices: Vec<DevicePlan>,
     pub(super) truths: Vec<Truth>,
+    pub(super) weather: Option<Weather>,
+    /// In the order of time.
+    pub(super) incidents: Vec<(f64, Incident)>,
+}
+
+impl Plan {
+    /// Devices that work on a quiet host.
+    pub(super) const fn new(
+        timing: Timing,
+        command: &'static str,
+        devices: Vec<DevicePlan>,
+        truths: Vec<Truth>,
+    ) -> Self {
+        Self {
+            timing,
+            command,
+            devices,
+            truths,
+            weather: None,
+            incidents: Vec::new(),
+        }
+    }
 }
 
 /// Buses of eight modules, each behind a switch of its own.
@@ -123,6 +181,10 @@ pub(super) fn device(
             c_per_w: 34.3 / part.plate_w,
         },
         behaviour,
+        lens: None,
+        owned_for_s: 0.0,
+        virtual_share: false,
+        name: None,
     }
 }
 

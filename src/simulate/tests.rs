@@ -3,9 +3,10 @@
 //! it is for.
 
 use super::*;
-use crate::model::{Control, Feed, Plates};
+use crate::model::{Change, Control, Feed, Metric, Plates};
 use crate::units::{LinkSpeed, usable_bytes_per_second};
 use proptest::prelude::*;
+use std::time::Duration;
 
 fn ticks(name: &str, seed: u64, count: usize) -> Vec<Tick> {
     let mut simulation = Simulation::case(name, seed).unwrap();
@@ -18,7 +19,7 @@ fn window(name: &str, until: f64, seconds: f64) -> Vec<Tick> {
     let mut kept = Vec::new();
     while simulation.next_second().0 <= until {
         let tick = simulation.tick();
-        if simulation.now_s.unwrap() > until - seconds {
+        if simulation.machine.now_s.unwrap() > until - seconds {
             kept.push(tick);
         }
     }
@@ -54,12 +55,22 @@ fn the_list_tells_the_truth_about_the_cases() {
     let names: Vec<_> = cases().iter().map(|c| c.name).collect();
     assert_eq!(
         names,
-        ["healthy", "drift", "narrow-link", "hang", "forgotten"]
+        [
+            "healthy",
+            "drift",
+            "narrow-link",
+            "hang",
+            "forgotten",
+            "starved",
+            "thermal",
+            "power-cap",
+            "disk"
+        ]
     );
     assert!(Simulation::case("nonsense", 1).is_none());
     for case in cases() {
         let mut simulation = Simulation::case(case.name, 1).unwrap();
-        assert_eq!(simulation.devices.len(), case.devices as usize);
+        assert_eq!(simulation.machine.devices.len(), case.devices as usize);
         assert!(simulation.history_seconds() < case.seconds);
         let causes: Vec<_> = simulation.truths().iter().map(|t| t.cause).collect();
         assert!(causes.contains(&case.cause), "{}: {causes:?}", case.name);
@@ -266,9 +277,78 @@ fn forgotten_keeps_its_memory() {
     let ticks = window("forgotten", 8100.0, 300.0);
     for slot in 0..4 {
         assert_eq!(mean(&ticks, slot, Metric::Utilization), 0.0);
-        assert!(mean(&ticks, slot, Metric::MemoryUsed) > 60.0 * GIB);
+        assert!(mean(&ticks, slot, Metric::MemoryUsed) > 60.0 * 1_073_741_824.0);
         assert_in("power", mean(&ticks, slot, Metric::PowerUsage), 70.0..=82.0);
     }
+}
+
+#[test]
+fn starved_swings_while_the_cpu_is_full() {
+    let ticks = window("starved", 8100.0, 300.0);
+    for slot in 0..4 {
+        let utilization = values(&ticks, slot, Metric::Utilization);
+        let idle = utilization.iter().filter(|u| **u < 0.1).count() as f64;
+        assert_in("idle", idle / utilization.len() as f64, 0.3..=0.7);
+    }
+    let host = ticks.last().unwrap().host.as_ref().unwrap();
+    assert_eq!(host.cpu_quota_cores, Ok(8.0));
+    assert!(host.psi_cpu_some_ratio.unwrap() > 0.2);
+}
+
+#[test]
+fn thermal_holds_its_maximum_at_less_power_and_clock() {
+    let ticks = window("thermal", 8100.0, 300.0);
+    let of = |slot, metric| mean(&ticks, slot, metric);
+    assert_in("temperature", of(2, Metric::CoreTemperature), 84.0..=86.0);
+    assert_in("margin", of(2, Metric::Margin), -1.5..=1.5);
+    let share = of(2, Metric::PowerUsage) / of(0, Metric::PowerUsage);
+    assert_in("power", share, 0.6..=0.9);
+    assert!(of(2, Metric::SmClock) < 0.95 * of(0, Metric::SmClock));
+    assert!(
+        values(&ticks, 2, Metric::Reasons)
+            .iter()
+            .all(|r| *r as u64 & 0x20 != 0)
+    );
+    assert_in(
+        "slowed",
+        rate(&ticks, 2, Metric::SecondsSwThermal),
+        0.99..=1.0,
+    );
+}
+
+#[test]
+fn power_cap_cuts_power_and_clock_but_not_utilization() {
+    let ticks = window("power-cap", 8100.0, 300.0);
+    let of = |slot, metric| mean(&ticks, slot, metric);
+    for slot in 0..4 {
+        assert_in("power", of(slot, Metric::PowerUsage), 260.0..=283.0);
+        assert_in("utilization", of(slot, Metric::Utilization), 0.96..=1.0);
+        assert!(of(slot, Metric::SmClock) < 0.95 * of(slot, Metric::SmClockMax));
+        assert_eq!(of(slot, Metric::LimitDefault), 400.0);
+    }
+}
+
+#[test]
+fn disk_waits_in_the_kernel() {
+    let ticks = window("disk", 8100.0, 300.0);
+    let waits = |tick: &Tick| {
+        tick.changes.iter().any(|change| match change {
+            Change::HostProcesses(list) => list.iter().any(|p| {
+                p.state == Ok('D') && p.wait_channel.as_deref() == Ok("rpc_wait_bit_killable")
+            }),
+            _ => false,
+        })
+    };
+    let share = ticks.iter().filter(|tick| waits(tick)).count() as f64 / ticks.len() as f64;
+    assert_in("waiting", share, 0.8..=1.0);
+    let pressure = ticks
+        .last()
+        .unwrap()
+        .host
+        .as_ref()
+        .unwrap()
+        .psi_io_full_ratio;
+    assert!(pressure.unwrap() > 0.2);
 }
 
 #[test]
@@ -314,7 +394,7 @@ fn pace_follows_interval_and_speed() {
     let mut simulation = Simulation::case("healthy", 1).unwrap();
     let mut after = |order| {
         simulation.obey(order);
-        (simulation.timing.interval_s, simulation.speed)
+        (simulation.machine.timing.interval_s, simulation.speed)
     };
     assert_eq!(
         after(Control::Interval(Duration::from_millis(500))),
@@ -330,7 +410,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn the_same_seed_gives_the_same_ticks(which in 0usize..5, seed in any::<u64>(), count in 1usize..60) {
+    fn the_same_seed_gives_the_same_ticks(which in 0..cases().len(), seed in any::<u64>(), count in 1usize..60) {
         let name = cases()[which].name;
         let first = ticks(name, seed, count);
         prop_assert_eq!(&first, &ticks(name, seed, count));

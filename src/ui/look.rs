@@ -69,9 +69,15 @@ impl Look {
         match word {
             StateWord::Working => Role::Ok,
             StateWord::Idle => Role::Idle,
-            StateWord::Held => Role::Held,
-            StateWord::Capped | StateWord::Narrow | StateWord::Hot => Role::Warn,
-            StateWord::Doubtful | StateWord::Braked | StateWord::Faulty => Role::Bad,
+            StateWord::Held | StateWord::Paused => Role::Held,
+            StateWord::Capped
+            | StateWord::Narrow
+            | StateWord::Hot
+            | StateWord::Slowed
+            | StateWord::Degraded => Role::Warn,
+            StateWord::Stalled | StateWord::Doubtful | StateWord::Braked | StateWord::Faulty => {
+                Role::Bad
+            }
             StateWord::Lost | StateWord::Silent => Role::Lost,
             StateWord::Unknown => Role::Unknown,
         }

@@ -3,12 +3,17 @@
 //! The fake libraries are examples. `cargo test` without target flags builds them; before
 //! `cargo test --test it`, say `cargo build --examples`.
 
+mod agreement;
+mod bounds;
 mod commands;
 mod contract;
+mod corpus_cases;
 mod fake_nvml;
 mod fake_nvml_process;
 mod hardy;
 mod house;
+mod logs;
+mod meter;
 mod nvidia;
 mod nvidia_captures;
 mod nvidia_states;
@@ -18,7 +23,13 @@ mod pty;
 mod recorder;
 mod recording;
 mod refresh;
+#[path = "../support/score.rs"]
+mod score;
 mod screens;
+mod sharing;
 mod stage;
+#[path = "../support/story.rs"]
+mod story;
 #[path = "../support/mod.rs"]
 mod support;
+mod verdict_score;

@@ -7,6 +7,7 @@ mod happenings;
 mod platform;
 mod property;
 mod silence;
+mod verdicts;
 mod words;
 mod worst;
 

@@ -61,8 +61,10 @@ macro_rules! areas {
     };
 }
 
+mod blind;
 mod chrome;
 mod device;
+mod diagnosis;
 mod findings;
 mod help;
 mod host;
@@ -73,5 +75,6 @@ mod probe;
 mod report;
 mod state;
 mod unit;
+mod verdict;
 
-areas! { chrome, device, findings, help, host, meter, overview, platform, probe, report, state, unit }
+areas! { blind, chrome, device, diagnosis, findings, help, host, meter, overview, platform, probe, report, state, unit, verdict }

@@ -6,7 +6,7 @@
 //!     next  lspci -vv -s 0000:17:00.0 | grep LnkSta   then ask the provider for another host   y copies the lines for support
 //! ```
 
-use crate::app::words;
+use crate::app::verdicts;
 use crate::model::DeviceView;
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
@@ -31,7 +31,7 @@ pub(super) fn draw(view: &DeviceView, look: &Look, area: Rect, buf: &mut Buffer)
     }
     let index = format!("{:>2} ", view.device.index);
     write_line(buf, row(area, 0), &[(&index, look.style(Role::Accent))]);
-    let next = words::next(view, t);
+    let next = verdicts::next_command(view, t);
     // The last line is the next command's, where there is one and room for it.
     let room = if next.is_some() && area.height > 1 {
         area.height - 1
@@ -39,13 +39,15 @@ pub(super) fn draw(view: &DeviceView, look: &Look, area: Rect, buf: &mut Buffer)
         area.height
     };
     let mut line = 0;
-    for (n, known) in view.known.iter().enumerate() {
+    for (n, (level, sentence)) in verdicts::lines(view, t, look.signs())
+        .into_iter()
+        .enumerate()
+    {
         let role = if n == 0 {
-            Look::role_of_level(known.level)
+            Look::role_of_level(level)
         } else {
             Role::Muted
         };
-        let sentence = words::known(&known.kind, t, look.signs());
         for text in wrap(&sentence, body.width) {
             if line >= room {
                 break;

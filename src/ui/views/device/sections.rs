@@ -1,7 +1,7 @@
 //! The sections of the device view, as rows.
 
 use super::rows::{Page, Row, Section};
-use crate::app::words;
+use crate::app::{verdicts, words};
 use crate::model::{
     Absent, DeviceView, Figure, Metric, ProcessView, Reading, Snapshot, Unit, Value,
 };
@@ -19,9 +19,8 @@ pub(super) fn head(view: &DeviceView, look: &Look, width: u16) -> Vec<Row> {
         t.device_title(view.device.index, &*view.device.name)
             .into_owned(),
     )];
-    for known in &view.known {
-        let sentence = words::known(&known.kind, t, look.signs());
-        let role = Look::role_of_level(known.level);
+    for (level, sentence) in verdicts::lines(view, t, look.signs()) {
+        let role = Look::role_of_level(level);
         rows.extend(
             wrap(&sentence, width)
                 .into_iter()

@@ -1,0 +1,299 @@
+//! What grows, and what goes to and fro, over hours.
+
+use super::proof::{Answer, Limits, Proof, evidence};
+use super::window::Ring;
+use super::{Memory, Rule, Seen};
+use crate::model::Comparison::{AtLeast, Less, More};
+use crate::model::{Cause, Threshold as T, Whose, Witness};
+use crate::units::MonoTime;
+use serde::{Deserialize, Serialize};
+
+/// Minutes that the detector looks at: three thirds of 40 (facts, section 9).
+const MINUTES: usize = 120;
+const THIRD: usize = MINUTES / 3;
+/// The detector is run this often, in minutes.
+const EVERY: u8 = 5;
+/// Each third must rise with this many standard deviations (Mann-Kendall).
+const RISES: f64 = 2.0;
+
+/// Highest device memory of each of the last 120 minutes.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct Growth {
+    minute: Option<MonoTime>,
+    most: f64,
+    /// Shares of all memory.
+    maxima: Ring,
+    since_run: u8,
+    /// Slopes of the thirds as shares of all memory per hour, where all of them rise.
+    leak: Option<[f32; 3]>,
+}
+
+impl Growth {
+    pub(crate) fn take(&mut self, seen: &Seen<'_>, least: f64) {
+        let (Some(used), Some(total)) = (seen.memory_used, seen.memory_total.filter(|t| *t > 0.0))
+        else {
+            return;
+        };
+        let begun = *self.minute.get_or_insert(seen.now);
+        self.most = self.most.max(used / total);
+        if seen.now.seconds_since(begun) + 0.5 * seen.interval_s < 60.0 {
+            return;
+        }
+        // A process that went takes its memory along: what comes next is another story.
+        if self
+            .maxima
+            .values()
+            .last()
+            .is_some_and(|last| self.most < f64::from(*last) * 0.9)
+        {
+            self.maxima.clear();
+            self.leak = None;
+        }
+        self.maxima.push(self.most, MINUTES);
+        (self.minute, self.most) = (Some(seen.now), 0.0);
+        self.since_run += 1;
+        if self.since_run >= EVERY {
+            self.since_run = 0;
+            self.leak = leak(self.maxima.values(), least);
+        }
+    }
+}
+
+/// Slopes of the three thirds per hour, where each rises beyond chance and by `least`, and the last by more than half
+/// of the first.
+fn leak(maxima: &[f32], least: f64) -> Option<[f32; 3]> {
+    if maxima.len() < MINUTES {
+        return None;
+    }
+    let mut slopes = [0.0_f32; 3];
+    for (third, slope) in maxima.chunks_exact(THIRD).zip(&mut slopes) {
+        let (rises, per_hour) = trend(third);
+        if rises <= RISES || f64::from(per_hour) <= least {
+            return None;
+        }
+        *slope = per_hour;
+    }
+    let [first, _, last] = slopes;
+    (last > 0.5 * first).then_some(slopes)
+}
+
+/// Mann-Kendall's z with the correction for ties, and Theil and Sen's slope per hour of minute values.
+fn trend(values: &[f32]) -> (f64, f32) {
+    let n = values.len();
+    let mut score = 0_i64;
+    let mut slopes: Vec<f32> = Vec::with_capacity(n * n.saturating_sub(1) / 2);
+    for (i, a) in values.iter().enumerate() {
+        for (k, b) in values.iter().skip(i + 1).enumerate() {
+            score += i64::from((b > a) as i8 - (b < a) as i8);
+            slopes.push((b - a) / (k + 1) as f32);
+        }
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f32::total_cmp);
+    let ties: f64 = sorted
+        .chunk_by(|a, b| a == b)
+        .map(|tied| tied.len() as f64)
+        .map(|t| t * (t - 1.0) * (2.0 * t + 5.0))
+        .sum();
+    let n = n as f64;
+    let variance = (n * (n - 1.0) * (2.0 * n + 5.0) - ties) / 18.0;
+    let z = if variance > 0.0 && score != 0 {
+        (score - score.signum()) as f64 / variance.sqrt()
+    } else {
+        0.0
+    };
+    let middle = slopes.len() / 2;
+    let slope = if slopes.is_empty() {
+        0.0
+    } else {
+        *slopes.select_nth_unstable_by(middle, f32::total_cmp).1
+    };
+    (z, slope * 60.0)
+}
+
+/// Device memory that grows without end (facts, section 9). A plateau, a step or a warm-up is none.
+pub(super) struct MemoryLeak;
+
+impl Rule for MemoryLeak {
+    fn cause(&self) -> Cause {
+        Cause::MemoryLeak
+    }
+
+    fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
+        let growth = &memory.growth;
+        if seen.memory_used.is_none() || growth.maxima.len() < MINUTES {
+            return Answer::NotEnough;
+        }
+        let Some([first, _, last]) = growth.leak else {
+            return Answer::No;
+        };
+        let window = 60.0 * MINUTES as f64;
+        let used = growth
+            .maxima
+            .values()
+            .last()
+            .copied()
+            .map_or(0.0, f64::from);
+        let mut proof = Proof::of(Cause::MemoryLeak)
+            .with(
+                Witness::MemoryGrowth,
+                f64::from(last),
+                More,
+                limits.get(T::LeakGrowth),
+                window,
+            )
+            .with(Witness::MemoryUsed, used, Less, (1.0, Whose::Device), 0.0)
+            .not(
+                Cause::WarmUp,
+                evidence(
+                    Witness::MemoryGrowth,
+                    f64::from(last),
+                    More,
+                    (0.5 * f64::from(first), Whose::Baseline),
+                    window,
+                ),
+            );
+        proof.at_once = true;
+        proof.back_s = window;
+        Answer::Yes(proof)
+    }
+}
+
+/// The scaling line, and the hysteresis around it, in utilization (articles; facts, section 9).
+const LINE: f64 = 0.30;
+const AROUND: f64 = 0.01;
+/// Minutes and crossings that make it.
+const FLAP_MINUTES: u32 = 120;
+const CROSSINGS: usize = 10;
+/// Crossings kept.
+const KEPT: usize = 64;
+
+/// Crossings of a scaling line by the median utilization of minutes.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct Flaps {
+    minute: Option<MonoTime>,
+    sum: f64,
+    count: u32,
+    minutes: u32,
+    above: Option<bool>,
+    /// At which minute it crossed.
+    crossed: Vec<u32>,
+}
+
+impl Flaps {
+    pub(crate) fn take(&mut self, seen: &Seen<'_>) {
+        let Some(utilization) = seen.utilization else {
+            return;
+        };
+        let begun = *self.minute.get_or_insert(seen.now);
+        self.sum += utilization;
+        self.count += 1;
+        if seen.now.seconds_since(begun) + 0.5 * seen.interval_s < 60.0 {
+            return;
+        }
+        let mean = self.sum / f64::from(self.count.max(1));
+        (self.minute, self.sum, self.count) = (Some(seen.now), 0.0, 0);
+        self.minutes = self.minutes.saturating_add(1);
+        let above = match mean {
+            m if m > LINE + AROUND => Some(true),
+            m if m < LINE - AROUND => Some(false),
+            _ => self.above,
+        };
+        if self.above.is_some() && above != self.above {
+            if self.crossed.len() >= KEPT {
+                self.crossed.remove(0);
+            }
+            self.crossed.push(self.minutes);
+        }
+        self.above = above;
+        let from = self.minutes.saturating_sub(FLAP_MINUTES);
+        self.crossed.retain(|at| *at > from);
+    }
+
+    /// Crossings within two hours and the mean seconds of a whole period, where they come regularly.
+    fn regular(&self) -> Option<(usize, f64)> {
+        let crossings = self.crossed.len();
+        if self.minutes < FLAP_MINUTES || crossings < CROSSINGS {
+            return None;
+        }
+        let mut run = super::window::Run::default();
+        for (a, b) in self.crossed.iter().zip(self.crossed.iter().skip(2)) {
+            run.take(f64::from(b - a));
+        }
+        let steady = run.mean() >= 4.0 && run.spread() / run.mean() < 0.25;
+        steady.then(|| (crossings, run.mean() * 60.0))
+    }
+}
+
+/// Utilization that goes to and fro around a scaling line.
+pub(super) struct Flapping;
+
+impl Rule for Flapping {
+    fn cause(&self) -> Cause {
+        Cause::Flapping
+    }
+
+    fn look(&self, memory: &mut Memory, seen: &Seen<'_>, _: &Limits) -> Answer {
+        let Some(utilization) = seen.utilization else {
+            return Answer::NotEnough;
+        };
+        if memory.flaps.minutes < FLAP_MINUTES {
+            return Answer::NotEnough;
+        }
+        let Some((crossings, _)) = memory.flaps.regular() else {
+            return Answer::No;
+        };
+        let window = f64::from(FLAP_MINUTES) * 60.0;
+        let mut proof = Proof::of(Cause::Flapping)
+            .with(
+                Witness::Swings,
+                crossings as f64,
+                AtLeast,
+                (CROSSINGS as f64, Whose::Article),
+                window,
+            )
+            .with(
+                Witness::Utilization,
+                utilization,
+                AtLeast,
+                (0.0, Whose::Article),
+                0.0,
+            );
+        proof.at_once = true;
+        proof.back_s = window;
+        Answer::Yes(proof)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// Kinds of growth, per minute, with whether it is a leak (facts, section 9).
+    #[test]
+    fn a_leak_is_told_from_steps_plateaus_and_warm_up() {
+        type At = fn(f32) -> f32;
+        let cases: [(&str, At, bool); 6] = [
+            ("flat", |_| 0.5, false),
+            ("1 % an hour", |m| 0.5 + 0.01 * m / 60.0, true),
+            ("in steps", |m| 0.5 + 0.003 * (m / 9.0).floor(), true),
+            ("one step", |m| if m < 55.0 { 0.5 } else { 0.6 }, false),
+            ("warm-up", |m| 0.5 + 0.2 * (1.0 - (-m / 15.0).exp()), false),
+            ("0.3 % an hour", |m| 0.5 + 0.003 * m / 60.0, false),
+        ];
+        for (name, at, expected) in cases {
+            let values: Vec<f32> = (0..MINUTES).map(|m| at(m as f32)).collect();
+            assert_eq!(leak(&values, 0.005).is_some(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_trend_has_its_sign_and_slope() {
+        let up: Vec<f32> = (0..40).map(|n| n as f32).collect();
+        let (z, slope) = trend(&up);
+        assert!(z > 8.0, "{z}");
+        assert!((slope - 60.0).abs() < 1e-3, "{slope}");
+        assert_eq!(trend(&[1.0; 40]), (0.0, 0.0));
+    }
+}

@@ -1,0 +1,279 @@
+//! Innocent reasons why a device does less for a while. They are looked for first: the other rules ask for them.
+
+use super::front::back;
+use super::proof::{Answer, Limits, Proof};
+use super::{Memory, Rule, Seen};
+use crate::model::Comparison::{AtLeast, AtMost, Less};
+use crate::model::{Cause, Threshold as T, Whose, Witness};
+use crate::units::MonoTime;
+use serde::{Deserialize, Serialize};
+
+/// A pause longer than this is none of the innocent kinds, whatever it looked like.
+const LONGEST_S: f64 = 600.0;
+/// Seconds of work before a fall begins a pause.
+const WORK_S: f64 = 20.0;
+
+/// The pause that goes on, and what earlier ones were like.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct Pauses {
+    /// Seconds of work before.
+    worked_s: f64,
+    /// Since when work is down.
+    since: Option<MonoTime>,
+    /// Writes were seen since then, or just before.
+    wrote: Option<MonoTime>,
+    memory_before: f64,
+    /// Owners' cores since then, smoothed.
+    cores: super::window::Smooth,
+    /// Seconds of the longest earlier pause without writes that ended by itself; and when the last one began.
+    longest_s: f64,
+    earlier: u32,
+}
+
+impl Pauses {
+    pub(crate) fn after_gap(&mut self) {
+        let kept = (self.longest_s, self.earlier);
+        *self = Self::default();
+        (self.longest_s, self.earlier) = kept;
+    }
+
+    /// Takes a look in.
+    pub(crate) fn take(&mut self, seen: &Seen<'_>, past: Option<f64>, limits: &Limits) {
+        let Some(utilization) = seen.utilization else {
+            return;
+        };
+        if seen
+            .owners
+            .writes
+            .is_some_and(|w| w >= limits.value(T::CheckpointWrites))
+        {
+            self.wrote = Some(seen.now);
+        }
+        let level = seen.span.zip(past).map(|(now, past)| now / past.max(0.05));
+        let down = utilization < 0.10 || level.is_some_and(|l| l < 0.75);
+        let working = utilization >= 0.5 && level.is_none_or(|l| l >= 0.8);
+        if let Some(since) = self.since {
+            let lasted = seen.now.seconds_since(since);
+            if let Some(cores) = seen.owners.cores {
+                self.cores.take(cores, seen.dt, 10.0);
+            }
+            if working {
+                self.worked_s += seen.dt;
+                // It must work again for a moment, or it goes on.
+                if self.worked_s >= 5.0 {
+                    let lasted = lasted - self.worked_s;
+                    if lasted >= 8.0 && lasted <= LONGEST_S && !self.is_checkpoint() {
+                        self.longest_s = self.longest_s.max(lasted);
+                        self.earlier = self.earlier.saturating_add(1);
+                    }
+                    self.since = None;
+                    self.cores.forget();
+                }
+            } else {
+                self.worked_s = 0.0;
+            }
+        } else if down && self.worked_s >= WORK_S {
+            self.since = Some(back(seen.now, seen.dt));
+            self.worked_s = 0.0;
+            self.memory_before = seen.memory_used.unwrap_or(0.0);
+        } else if working {
+            self.worked_s = (self.worked_s + seen.dt).min(1e6);
+        }
+    }
+
+    /// Seconds in the pause that goes on.
+    pub(crate) fn lasts_s(&self, now: MonoTime) -> Option<f64> {
+        self.since.map(|since| now.seconds_since(since))
+    }
+
+    fn is_checkpoint(&self) -> bool {
+        match (self.since, self.wrote) {
+            (Some(since), Some(wrote)) => wrote.seconds_since(since) >= -10.0,
+            _ => false,
+        }
+    }
+}
+
+/// The first minutes of a process: loading, compiling, filling memory (facts, card C11).
+pub(super) struct WarmUp;
+
+impl Rule for WarmUp {
+    fn cause(&self) -> Cause {
+        Cause::WarmUp
+    }
+
+    fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
+        memory.front.pause = None;
+        let (most, whose) = limits.get(T::WarmUpSeconds);
+        let Some(age) = seen.owners.youngest_s else {
+            return Answer::NotEnough;
+        };
+        let (Some(utilization), false) = (memory.front.utilization.get(0.0), age >= most) else {
+            return Answer::No;
+        };
+        // Once it works as it will, it has started.
+        let settled = memory.front.rests.share(seen.looks(60.0), 30);
+        if utilization >= 0.5 && settled.is_some_and(|rests| rests < 0.05) {
+            return Answer::No;
+        }
+        memory.front.pause = Some(Cause::WarmUp);
+        Answer::Yes(
+            Proof::of(Cause::WarmUp)
+                .with(Witness::OwnerAge, age, Less, (most, whose), 0.0)
+                .with(
+                    Witness::Utilization,
+                    utilization,
+                    AtMost,
+                    (1.0, Whose::Config),
+                    10.0,
+                ),
+        )
+    }
+}
+
+/// A checkpoint is stored: work stops, and the owners write.
+pub(super) struct CheckpointPause;
+
+impl Rule for CheckpointPause {
+    fn cause(&self) -> Cause {
+        Cause::CheckpointPause
+    }
+
+    fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
+        let Some(lasts) = memory.pauses.lasts_s(seen.now) else {
+            return Answer::No;
+        };
+        if !memory.pauses.is_checkpoint() || lasts > LONGEST_S {
+            return Answer::No;
+        }
+        // It ends with its writes, give or take what is flushed behind them.
+        let wrote = memory
+            .pauses
+            .wrote
+            .map_or(f64::INFINITY, |w| seen.now.seconds_since(w));
+        if wrote > 30.0 {
+            return Answer::No;
+        }
+        memory.front.pause = Some(Cause::CheckpointPause);
+        Answer::Yes(
+            Proof::of(Cause::CheckpointPause)
+                .with_some(
+                    Witness::OwnerWrites,
+                    memory.front.writes.get(0.0),
+                    AtLeast,
+                    limits.get(T::CheckpointWrites),
+                    10.0,
+                )
+                .with(
+                    Witness::PauseSeconds,
+                    lasts,
+                    Less,
+                    (LONGEST_S, Whose::Config),
+                    lasts,
+                ),
+        )
+    }
+}
+
+/// One thread compiles, device memory grows, the device waits.
+pub(super) struct CompilePause;
+
+impl Rule for CompilePause {
+    fn cause(&self) -> Cause {
+        Cause::CompilePause
+    }
+
+    fn look(&self, memory: &mut Memory, seen: &Seen<'_>, _: &Limits) -> Answer {
+        let Some(lasts) = memory.pauses.lasts_s(seen.now) else {
+            return Answer::No;
+        };
+        let Some(cores) = memory.pauses.cores.get(2.0) else {
+            return Answer::NotEnough;
+        };
+        let one = (0.7..1.6).contains(&cores);
+        let waits = seen.owners.waiting.is_some_and(|w| w > 0.0);
+        let resting = memory.front.utilization.get(0.0).is_some_and(|u| u < 0.5);
+        if !one || waits || !resting || lasts > 300.0 || memory.front.pause.is_some() {
+            return Answer::No;
+        }
+        memory.front.pause = Some(Cause::CompilePause);
+        Answer::Yes(
+            Proof::of(Cause::CompilePause)
+                .with(
+                    Witness::OwnerCores,
+                    cores,
+                    AtMost,
+                    (1.6, Whose::Config),
+                    10.0,
+                )
+                .with(
+                    Witness::PauseSeconds,
+                    lasts,
+                    Less,
+                    (300.0, Whose::Config),
+                    lasts,
+                ),
+        )
+    }
+}
+
+/// Another level of work, as it came before: evaluation. Shorter than twice the longest earlier one it is not reported.
+pub(super) struct EvalPause;
+
+impl Rule for EvalPause {
+    fn cause(&self) -> Cause {
+        Cause::EvalPause
+    }
+
+    fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
+        let Some(lasts) = memory.pauses.lasts_s(seen.now) else {
+            return Answer::No;
+        };
+        if memory.front.pause.is_some() || memory.front.spin.is_some() {
+            return Answer::No;
+        }
+        let (times, whose) = limits.get(T::PauseLonger);
+        let earlier = memory.pauses.longest_s;
+        if memory.pauses.earlier == 0 || lasts > times * earlier {
+            return Answer::No;
+        }
+        memory.front.pause = Some(Cause::EvalPause);
+        Answer::Yes(Proof::of(Cause::EvalPause).with(
+            Witness::PauseSeconds,
+            lasts,
+            AtMost,
+            (times * earlier, whose),
+            lasts,
+        ))
+    }
+}
+
+/// Owners, memory and power moved together: another phase, or another job (facts, card C12).
+pub(super) struct WorkChanged;
+
+/// Seconds for which it is news.
+const NEWS_S: f64 = 60.0;
+
+impl Rule for WorkChanged {
+    fn cause(&self) -> Cause {
+        Cause::WorkChanged
+    }
+
+    fn look(&self, memory: &mut Memory, seen: &Seen<'_>, _: &Limits) -> Answer {
+        let Some(age) = memory
+            .front
+            .step
+            .age_s(seen.now)
+            .filter(|age| *age < NEWS_S)
+        else {
+            return Answer::No;
+        };
+        Answer::Yes(Proof::of(Cause::WorkChanged).with(
+            Witness::StepAge,
+            age,
+            Less,
+            (NEWS_S, Whose::Config),
+            NEWS_S,
+        ))
+    }
+}

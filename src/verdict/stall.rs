@@ -1,0 +1,464 @@
+//! Busy without work, and work that comes in bursts; with the kinds of work that look the same and are none of it.
+
+use super::front::{SMALL_W, Spin};
+use super::proof::{Answer, Limits, Proof, evidence};
+use super::{Memory, Rule, Seen};
+use crate::model::Comparison::{AtLeast, AtMost, Less, More};
+use crate::model::{Cause, Threshold as T, Whose, Witness};
+
+/// A kernel that spins in a collective: full utilization at spin power, and nothing moves (facts, card C1). Power alone
+/// never says so: the counters must be flat, or peers must wait as well.
+pub(super) struct CollectiveWait;
+
+/// Flat counters, as far as there are any.
+struct Flat {
+    /// How many kinds of counters are read and flat.
+    agree: usize,
+    /// Something moves.
+    moves: bool,
+}
+
+fn flat(seen: &Seen<'_>, spin: &Spin, limits: &Limits) -> Flat {
+    let memory = limits.value(T::WaitMemory);
+    let traffic = limits.value(T::WaitTraffic);
+    let counters = [
+        seen.memory_activity.map(|v| v > memory),
+        seen.dram_active.map(|v| v > memory),
+        seen.tensor_active.map(|v| v > memory),
+        seen.pcie().map(|v| v > traffic),
+        seen.nvlink_bytes_per_s.map(|v| v > traffic),
+    ];
+    let known = counters.iter().flatten().count();
+    let moves = counters.contains(&Some(true)) || spin.traffic.mean() > traffic;
+    Flat {
+        agree: if moves { 0 } else { known },
+        moves,
+    }
+}
+
+impl Rule for CollectiveWait {
+    fn cause(&self) -> Cause {
+        Cause::CollectiveWait
+    }
+
+    fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
+        let (Some(utilization), Some(_)) = (seen.utilization, seen.power_w) else {
+            return Answer::NotEnough;
+        };
+        let Some(spin) = memory.front.spin else {
+            return Answer::No;
+        };
+        let limit = seen.limit_w.or(seen.plate_w).unwrap_or(0.0);
+        let flat = flat(seen, &spin, limits);
+        if flat.moves {
+            return Answer::No;
+        }
+        let (spread, spread_whose) = limits.get(T::WaitSpread);
+        let moves_by = if limit > 0.0 {
+            spin.power.spread() / limit
+        } else {
+            0.0
+        };
+        if spin.power.count() >= 5 && moves_by > spread {
+            return Answer::No;
+        }
+        let writes = memory.front.writes.get(3.0).unwrap_or(0.0);
+        if writes > limits.value(T::CheckpointWrites) {
+            return Answer::No;
+        }
+        // A small card spins at a share of its span at which others work: the counters must say it.
+        if limit < SMALL_W && flat.agree < 2 {
+            return Answer::NotEnough;
+        }
+        let busy = limits.get(T::WaitBusy);
+        let mut proof = Proof::of(Cause::CollectiveWait).with(
+            Witness::Utilization,
+            utilization.max(busy.0),
+            AtLeast,
+            busy,
+            0.0,
+        );
+        let (most, whose) = limits.get(if limit < SMALL_W {
+            T::WaitSpanSmall
+        } else {
+            T::WaitSpan
+        });
+        proof = match (seen.span, seen.power_of_limit()) {
+            (Some(span), _) if span <= most => {
+                proof.with(Witness::PowerSpan, span, AtMost, (most, whose), 0.0)
+            }
+            (_, Some(share)) => proof.with(
+                Witness::PowerOfLimit,
+                share,
+                AtMost,
+                limits.get(T::WaitLimit),
+                0.0,
+            ),
+            _ => proof,
+        };
+        let lasted = seen.now.seconds_since(spin.since);
+        proof = proof
+            .with(
+                Witness::PowerSpread,
+                moves_by,
+                AtMost,
+                (spread, spread_whose),
+                lasted,
+            )
+            .with_some(
+                Witness::MemoryActivity,
+                seen.memory_activity.or(seen.dram_active),
+                AtMost,
+                limits.get(T::WaitMemory),
+                0.0,
+            )
+            .with_some(
+                Witness::LinkTraffic,
+                seen.pcie(),
+                AtMost,
+                limits.get(T::WaitTraffic),
+                0.0,
+            )
+            .with_some(
+                Witness::NvlinkTraffic,
+                seen.nvlink_bytes_per_s,
+                AtMost,
+                limits.get(T::WaitTraffic),
+                0.0,
+            );
+        let others = seen.peers.waiting.saturating_sub(1);
+        if others > 0 {
+            proof = proof.with(
+                Witness::PeersWaiting,
+                others as f64,
+                AtLeast,
+                (1.0, Whose::Baseline),
+                0.0,
+            );
+        }
+        proof.can_be_sure = flat.agree > 0 || others > 0;
+        proof = match (seen.memory_activity.or(seen.dram_active), seen.pcie()) {
+            (Some(active), _) => proof.not(
+                Cause::LaunchBound,
+                evidence(
+                    Witness::MemoryActivity,
+                    active,
+                    AtMost,
+                    limits.get(T::WaitMemory),
+                    0.0,
+                ),
+            ),
+            (None, Some(traffic)) => proof.not(
+                Cause::LaunchBound,
+                evidence(
+                    Witness::LinkTraffic,
+                    traffic,
+                    AtMost,
+                    limits.get(T::WaitTraffic),
+                    0.0,
+                ),
+            ),
+            (None, None) => proof.cannot_tell(Cause::LaunchBound, Witness::MemoryActivity),
+        };
+        proof.back_s = (lasted - seen.dt).max(0.0);
+        Answer::Yes(proof)
+    }
+}
+
+/// Input that comes too slowly: work in bursts, or less of it than could be, while the owners' CPUs are at their end
+/// (facts, card C2).
+pub(super) struct InputStarved;
+
+impl Rule for InputStarved {
+    fn cause(&self) -> Cause {
+        Cause::InputStarved
+    }
+
+    fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
+        let front = &memory.front;
+        let Some(utilization) = front.utilization.get(5.0) else {
+            return Answer::NotEnough;
+        };
+        if front.pause.is_some() || front.spin.is_some() {
+            return Answer::No;
+        }
+        let (idle, idle_whose) = limits.get(T::StarvedIdle);
+        let (cpu_most, cpu_whose) = limits.get(T::StarvedCpu);
+        let long = front.rests.share(seen.looks(300.0), 15).unwrap_or(0.0);
+        let short = front.rests.share(seen.looks(60.0), 15).unwrap_or(0.0);
+        let swings = front.rests.swings(seen.looks(60.0));
+        let rhythm = swings >= 3 && short >= 0.5 * idle && long >= idle && short < 0.98;
+        let cpu = front.owner_cpu.get(5.0);
+        let pressure = front.pressure.get(5.0);
+        let hungry = cpu.is_some_and(|c| c >= cpu_most)
+            || (pressure.is_some_and(|p| p >= 0.10) && cpu.is_none_or(|c| c >= 0.5 * cpu_most));
+        // One worker at the end of its core starves a device too, wherever more cores lie idle.
+        let one_core = seen.owners.cores.is_some_and(|c| (0.9..1.3).contains(&c));
+        let less = utilization < 0.97 * (1.0 - idle) && utilization > 0.02;
+        let base = Proof::of(Cause::InputStarved);
+        let mut proof = if rhythm {
+            base.with(Witness::IdleShare, long, AtLeast, (idle, idle_whose), 300.0)
+                .with(
+                    Witness::Swings,
+                    swings as f64,
+                    AtLeast,
+                    (3.0, Whose::Config),
+                    60.0,
+                )
+        } else if less && hungry {
+            base.with(
+                Witness::Utilization,
+                utilization,
+                Less,
+                (0.97 * (1.0 - idle), idle_whose),
+                10.0,
+            )
+        } else {
+            return Answer::No;
+        };
+        proof = proof
+            .with_some(Witness::OwnerCpu, cpu, AtLeast, (cpu_most, cpu_whose), 10.0)
+            .with_some(
+                Witness::CpuPressure,
+                pressure,
+                AtLeast,
+                (0.10, Whose::Config),
+                10.0,
+            )
+            .with_some(
+                Witness::PowerSpan,
+                front.span.get(5.0),
+                Less,
+                (1.0, Whose::Device),
+                10.0,
+            );
+        if let Some(waiting) = front.stuck.share(seen.looks(60.0), 1) {
+            proof = proof.not(
+                Cause::DiskIo,
+                evidence(
+                    Witness::WaitingThreads,
+                    waiting,
+                    Less,
+                    (0.5, Whose::Config),
+                    60.0,
+                ),
+            );
+        }
+        proof.can_be_sure = hungry || (rhythm && one_core);
+        proof.back_s = if rhythm {
+            front.rests.oldest(seen.looks(60.0)).saturating_sub(1) as f64 * seen.interval_s
+        } else {
+            5.0
+        };
+        // A rhythm without a host to ask is a suspicion; with a host that has room it is somebody's pace.
+        if !proof.can_be_sure && cpu.is_some_and(|c| c < 0.5 * cpu_most) {
+            return Answer::No;
+        }
+        Answer::Yes(proof)
+    }
+}
+
+/// Kernels too small for the device: full utilization, few SMs, and a rhythm (facts, section 3: busy, low SM use).
+pub(super) struct LaunchBound;
+
+impl Rule for LaunchBound {
+    fn cause(&self) -> Cause {
+        Cause::LaunchBound
+    }
+
+    fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
+        let front = &memory.front;
+        let Some(utilization) = front.utilization.get(5.0) else {
+            return Answer::NotEnough;
+        };
+        let full = super::window::Bits::share(&front.full_rx, seen.looks(20.0), 1);
+        let link_full = full.is_some_and(|share| share > 0.5);
+        let bound = seen
+            .memory_activity
+            .is_some_and(|m| m >= limits.value(T::BoundMemory))
+            || seen
+                .dram_active
+                .is_some_and(|d| d >= limits.value(T::BoundMemory));
+        if utilization < 0.9 || front.spin.is_some() || bound || link_full {
+            return Answer::No;
+        }
+        if memory.holds(Cause::NetworkIo) || memory.holds(Cause::PowerSmoothing) {
+            return Answer::No;
+        }
+        let Some(sm) = front.sm.get(5.0) else {
+            return Answer::NotEnough;
+        };
+        let (few, whose) = limits.get(T::LaunchSm);
+        if sm >= few || front.span.get(5.0).is_some_and(|s| s > 0.5) {
+            return Answer::No;
+        }
+        let traffic = seen.pcie().unwrap_or(0.0);
+        let proof = Proof::of(Cause::LaunchBound)
+            .with(Witness::SmActive, sm, Less, (few, whose), 10.0)
+            .with(
+                Witness::Utilization,
+                utilization,
+                AtLeast,
+                (0.9, Whose::Config),
+                10.0,
+            )
+            .with_some(
+                Witness::PowerSpan,
+                front.span.get(5.0),
+                Less,
+                limits.get(T::LaunchSpan),
+                10.0,
+            )
+            .with_some(
+                Witness::OwnerCores,
+                seen.owners.cores,
+                AtLeast,
+                (0.9, Whose::Config),
+                0.0,
+            );
+        let proof = match seen.dram_active {
+            Some(active) if active > limits.value(T::WaitMemory) => proof.not(
+                Cause::CollectiveWait,
+                evidence(
+                    Witness::DramActive,
+                    active,
+                    More,
+                    limits.get(T::WaitMemory),
+                    0.0,
+                ),
+            ),
+            _ => proof.not(
+                Cause::CollectiveWait,
+                evidence(
+                    Witness::LinkTraffic,
+                    traffic,
+                    More,
+                    (0.0, Whose::Config),
+                    0.0,
+                ),
+            ),
+        };
+        Answer::Yes(proof)
+    }
+}
+
+/// Bound by memory: normal for decoding (facts, card C6).
+pub(super) struct MemoryBound;
+
+impl Rule for MemoryBound {
+    fn cause(&self) -> Cause {
+        Cause::MemoryBound
+    }
+
+    fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
+        let (Some(active), Some(utilization)) = (
+            seen.dram_active.or(seen.memory_activity),
+            memory.front.utilization.get(5.0),
+        ) else {
+            return Answer::NotEnough;
+        };
+        let (least, whose) = limits.get(T::BoundMemory);
+        let few = memory.front.sm.get(5.0).is_none_or(|sm| sm < 0.5);
+        let span = memory.front.span.get(5.0);
+        let half = span.is_none_or(|s| (0.15..0.8).contains(&s));
+        if active < least || !few || !half || utilization < 0.5 {
+            return Answer::No;
+        }
+        Answer::Yes(
+            Proof::of(Cause::MemoryBound)
+                .with(Witness::DramActive, active, AtLeast, (least, whose), 0.0)
+                .with_some(
+                    Witness::SmActive,
+                    memory.front.sm.get(5.0),
+                    Less,
+                    (0.5, whose),
+                    10.0,
+                )
+                .with_some(Witness::PowerSpan, span, Less, (0.8, whose), 10.0),
+        )
+    }
+}
+
+/// Little utilization at little power, with memory held and no CPU at its end: requests come when they come (facts 2c).
+pub(super) struct Serving;
+
+impl Rule for Serving {
+    fn cause(&self) -> Cause {
+        Cause::Serving
+    }
+
+    fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
+        let front = &memory.front;
+        let (Some(utilization), Some(span)) = (front.utilization.get(20.0), front.span.get(20.0))
+        else {
+            return Answer::NotEnough;
+        };
+        let held = seen
+            .memory_used
+            .zip(seen.memory_total.filter(|t| *t > 0.0))
+            .map(|(used, total)| used / total);
+        let hungry = front
+            .owner_cpu
+            .get(5.0)
+            .is_some_and(|c| c >= limits.value(T::StarvedCpu));
+        let little = (0.03..0.65).contains(&utilization) && span < 0.5;
+        if !little || hungry || held.is_none_or(|h| h < 0.2) || front.pause.is_some() {
+            return Answer::No;
+        }
+        Answer::Yes(
+            Proof::of(Cause::Serving)
+                .with(
+                    Witness::Utilization,
+                    utilization,
+                    Less,
+                    (0.65, Whose::Config),
+                    10.0,
+                )
+                .with(Witness::PowerSpan, span, Less, (0.5, Whose::Config), 10.0)
+                .with_some(
+                    Witness::MemoryUsed,
+                    held,
+                    AtLeast,
+                    (0.2, Whose::Config),
+                    0.0,
+                ),
+        )
+    }
+}
+
+/// Power held up with idle pipes: only GPM separates it from work (facts, card C20).
+pub(super) struct PowerSmoothing;
+
+impl Rule for PowerSmoothing {
+    fn cause(&self) -> Cause {
+        Cause::PowerSmoothing
+    }
+
+    fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
+        let (Some(tensor), Some(dram), Some(span)) = (
+            seen.tensor_active,
+            seen.dram_active,
+            memory.front.span.get(5.0),
+        ) else {
+            return Answer::NotEnough;
+        };
+        let (pipes, whose) = limits.get(T::SmoothingPipes);
+        let (most, span_whose) = limits.get(T::SmoothingSpan);
+        let full = seen.sm_active.is_some_and(|sm| sm > 0.8);
+        if tensor >= pipes || dram >= pipes || span < 0.9 * most || full {
+            return Answer::No;
+        }
+        Answer::Yes(
+            Proof::of(Cause::PowerSmoothing)
+                .with(Witness::TensorActive, tensor, Less, (pipes, whose), 0.0)
+                .with(Witness::DramActive, dram, Less, (pipes, whose), 0.0)
+                .with(
+                    Witness::PowerSpan,
+                    span,
+                    AtLeast,
+                    (0.9 * most, span_whose),
+                    10.0,
+                ),
+        )
+    }
+}
