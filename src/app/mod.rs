@@ -6,6 +6,7 @@ mod entry;
 pub mod keymap;
 mod news;
 mod note;
+pub mod platform;
 mod play;
 pub mod playback;
 mod support;

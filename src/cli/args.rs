@@ -87,7 +87,7 @@ pub enum Command {
     Run(Run),
     /// Two recordings of the same job side by side (not in this version)
     Compare(Compare),
-    /// The platforms it knows; what was found here and why (not in this version: none is asked)
+    /// The platforms it knows; what was found here and why
     Platforms(Platforms),
     /// OpenMetrics on 127.0.0.1:9836 (not in this version)
     Serve(Serve),

@@ -3,6 +3,7 @@
 use super::args::Replay;
 use super::live::handover::hand_over;
 use super::live::{Outlet, Plan, Watching};
+use super::platform::Rented;
 use super::recorder::failure;
 use super::source::{self, Source, session};
 use super::{CliError, Settings, World, foreign};
@@ -44,6 +45,9 @@ pub(super) fn run(
 ) -> Result<(), CliError> {
     // Wrong names are told before the screen is taken.
     let mut first = Some(open(started, settings)?);
+    if matches!(started, Started::Live) {
+        Rented::new(settings, world)?;
+    }
     let mut watching: Option<Watching> = None;
     let look = look(settings, world)?;
     let zone = look.zone.clone();

@@ -2,8 +2,10 @@
 
 use super::args::Replay as ReplayArgs;
 use super::foreign;
+use super::platform::Rented;
 use super::{CliError, Settings};
 use crate::model::{Config, Feed, Plates, Price, PriceScope, PriceSource, SourceKind, Vendor};
+use crate::platform::Beside;
 use crate::probe::{HostProbe, Live, LiveOptions, ProbeSpec, Reexec};
 use crate::publish::DemoCase;
 use crate::record::LogFeed;
@@ -35,8 +37,8 @@ pub(super) struct Source {
     pub(super) speed: f64,
 }
 
-/// The probes of this host.
-pub(super) fn live(settings: &Settings) -> Source {
+/// The probes of this host, with its platform beside them.
+pub(super) fn live(settings: &Settings, rented: &Rented) -> Source {
     let log = settings.log.clone();
     let mut args: Vec<OsString> = ["probe", "--vendor", "nvidia", "--root"]
         .map(OsString::from)
@@ -52,7 +54,11 @@ pub(super) fn live(settings: &Settings) -> Source {
     let probes = vec![ProbeSpec {
         vendor: Vendor::Nvidia,
         library: Arc::from(&*library),
-        launch: Box::new(Reexec { args, log }),
+        launch: Box::new(Reexec {
+            args,
+            log,
+            secrets: rented.secrets.clone(),
+        }),
     }];
     let host = HostProbe::new(&settings.root);
     let options = LiveOptions {
@@ -61,8 +67,9 @@ pub(super) fn live(settings: &Settings) -> Source {
         probes,
         host: Some(Box::new(host)),
     };
+    let feed = Box::new(Live::new(options));
     Source {
-        feed: Box::new(Live::new(options)),
+        feed: Box::new(Beside::new(feed, rented.options.clone())),
         kind: SourceKind::Live,
         config: settings.config.clone(),
         speed: 1.0,

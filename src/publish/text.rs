@@ -76,6 +76,9 @@ pub fn snapshot_text(
         }
     }
     page.flow("", &host(snapshot, t));
+    if let Some(platform) = &snapshot.platform {
+        page.flow("", &words.platform(platform, snapshot.at));
+    }
     if let Some(cost) = &snapshot.cost {
         page.flow("", &meter(cost, t, options.ascii));
         let outlook = outlook(snapshot, cost, t, options.ascii);

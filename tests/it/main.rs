@@ -19,6 +19,8 @@ mod nvidia;
 mod nvidia_captures;
 mod nvidia_states;
 mod past;
+mod platform_program;
+mod platforms;
 mod pty;
 mod recorder;
 mod recording;

@@ -5,6 +5,7 @@
 mod figures;
 mod gaps;
 mod happenings;
+mod platform;
 mod property;
 mod silence;
 mod verdicts;

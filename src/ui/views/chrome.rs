@@ -2,15 +2,17 @@
 //!
 //! ```text
 //!  DEMO narrow-link: simulated devices, nothing here is real
-//!  gpu-7f3  8 × H100 80GB HBM3   up 36h 12m                     ● live  1 s   0 dropped   12:04:33
+//!  gpu-7f3  RunPod 8 × H100 80GB HBM3   up 36h 12m              ● live  1 s   0 dropped   12:04:33
 //!  ...
 //!  ↑↓ device  ⏎ all of it  ␣ pause  y copy for support  ? help  q quit
 //! ```
 
 use crate::app::keymap::{BINDINGS, Key};
 use crate::app::playback::{Grain, Remark};
-use crate::app::{Action, App, Entry, MeterPanel, Recording, View, words};
-use crate::model::{DeviceKind, ProbeStatus, Snapshot, SourceKind};
+use crate::app::{Action, App, Entry, MeterPanel, Recording, View, platform, words};
+use crate::model::{
+    DeviceKind, NoticeKind, PlatformStatus, PlatformView, ProbeStatus, Snapshot, SourceKind,
+};
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
 use crate::ui::look::{row, write_line, write_right};
@@ -119,6 +121,7 @@ fn header(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
         .as_ref()
         .map_or_else(|_| "nameplate".to_owned(), ToString::to_string);
     let fleet = fleet(picture, look);
+    let rented = picture.platform.as_ref();
     let up = picture
         .host
         .boot
@@ -132,10 +135,26 @@ fn header(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
         (" ", muted),
         (name.as_str(), look.style(Role::Strong)),
         ("  ", muted),
-        (&fleet, look.style(Role::Text)),
     ];
     let width = usize::from(line.width);
+    if let Some(view) = rented {
+        let role = match view.status {
+            PlatformStatus::Fresh => Role::Text,
+            PlatformStatus::Stale | PlatformStatus::Refused => Role::Muted,
+        };
+        left.extend([(&*view.platform.title, look.style(role)), (" ", muted)]);
+    }
+    left.push((&fleet, look.style(Role::Text)));
+    let region = rented.and_then(|view| view.platform.region.as_deref());
+    if let Some(region) = region.filter(|_| width >= 100) {
+        left.extend([("  ", muted), (region, muted)]);
+    }
+    let alert = rented.and_then(|view| alert(view, picture.at, look));
+    if let Some((text, role)) = &alert {
+        left.extend([("  ", muted), (text.as_ref(), look.style(*role))]);
+    }
     if width >= 72
+        && alert.is_none()
         && let Some(up) = &up
     {
         left.extend([("  ", muted), (up.as_ref(), muted)]);
@@ -176,6 +195,24 @@ fn header(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
         let short = [(state.0.as_ref(), look.style(state.1)), (" ", muted)];
         write_right(buf, line, end + 1, &short);
     }
+}
+
+/// What the platform is about to do to this instance, with the time left; or that it bills what does not run.
+fn alert(
+    view: &PlatformView,
+    at: jiff::Timestamp,
+    look: &Look,
+) -> Option<(Cow<'static, str>, Role)> {
+    let t = look.text;
+    if let Some(notice) = platform::worst_notice(&view.platform) {
+        let role = match notice.kind {
+            NoticeKind::Preempt | NoticeKind::Retire => Role::Bad,
+            NoticeKind::Maintenance => Role::Warn,
+        };
+        return Some((platform::notice(notice, at, t), role));
+    }
+    view.still_bills
+        .then(|| (t.platform_still_bills(), Role::Warn))
 }
 
 /// Seconds since the newest sample of any device; what another process records comes later than what it reads.
