@@ -61,12 +61,20 @@ pub struct Binding {
 const ALL: &[View] = &[
     View::Overview,
     View::Device,
+    View::Verdicts,
     View::Meter,
     View::Help,
     View::Nothing,
 ];
-const PICTURES: &[View] = &[View::Overview, View::Device, View::Meter];
-const SCROLL: &[View] = &[View::Overview, View::Device, View::Help, View::Nothing];
+const DEVICES: &[View] = &[View::Overview, View::Device, View::Verdicts];
+const PICTURES: &[View] = &[View::Overview, View::Device, View::Verdicts, View::Meter];
+const SCROLL: &[View] = &[
+    View::Overview,
+    View::Device,
+    View::Verdicts,
+    View::Help,
+    View::Nothing,
+];
 
 macro_rules! bind {
     ($($action:ident $group:ident $views:ident [$($key:expr),+];)*) => {
@@ -81,11 +89,18 @@ macro_rules! bind {
 }
 
 const NOTHING: &[View] = &[View::Nothing];
-const OVERVIEW: &[View] = &[View::Overview];
+const LISTS: &[View] = &[View::Overview, View::Verdicts];
+const OUTER: &[View] = &[View::Overview, View::Device, View::Meter];
 const METER: &[View] = &[View::Meter];
 // Billing goes on where no device can be seen.
-const MONEY: &[View] = &[View::Overview, View::Device, View::Meter, View::Nothing];
-const INNER: &[View] = &[View::Device, View::Meter, View::Help];
+const MONEY: &[View] = &[
+    View::Overview,
+    View::Device,
+    View::Verdicts,
+    View::Meter,
+    View::Nothing,
+];
+const INNER: &[View] = &[View::Device, View::Verdicts, View::Meter, View::Help];
 
 bind! {
     Up Move SCROLL [Key::Up, Key::Char('k')];
@@ -94,7 +109,8 @@ bind! {
     PageDown Move SCROLL [Key::PageDown, Key::Ctrl('f')];
     First Move SCROLL [Key::Home, Key::Char('g')];
     Last Move SCROLL [Key::End, Key::Char('G')];
-    Open Views OVERVIEW [Key::Enter];
+    Open Views LISTS [Key::Enter];
+    Verdicts Views OUTER [Key::Char('v')];
     Meter Views MONEY [Key::Char('$')];
     MeterHours Views METER [Key::Char('h')];
     MeterDevices Views METER [Key::Char('d')];
@@ -106,6 +122,7 @@ bind! {
     Faster Stream PICTURES [Key::Char('+'), Key::Char('=')];
     Slower Stream PICTURES [Key::Char('-')];
     Copy Stream PICTURES [Key::Char('y')];
+    Mark Stream DEVICES [Key::Char('m')];
     Help Program ALL [Key::Char('?')];
     Redraw Program ALL [Key::Ctrl('l')];
     Suspend Program ALL [Key::Ctrl('z')];
@@ -132,6 +149,7 @@ pub fn describe(action: Action, t: Catalogue) -> Cow<'static, str> {
         Action::First => t.help_first(),
         Action::Last => t.help_last(),
         Action::Open => t.help_open(),
+        Action::Verdicts => t.help_verdicts(),
         Action::Meter => t.help_meter(),
         Action::MeterHours => t.help_meter_hours(),
         Action::MeterDevices => t.help_meter_devices(),
@@ -141,6 +159,7 @@ pub fn describe(action: Action, t: Catalogue) -> Cow<'static, str> {
         Action::Faster => t.help_faster(),
         Action::Slower => t.help_slower(),
         Action::Copy => t.help_copy(),
+        Action::Mark => t.help_mark(),
         Action::Demo => t.help_demo(),
         Action::Retry => t.help_retry(),
         Action::Help => t.help_help(),

@@ -1,13 +1,17 @@
 //! State of the screen and how it changes: keys become an action, an action changes the state, the state is drawn.
 
 mod action;
+pub mod blind;
 pub mod keymap;
+mod news;
+mod note;
 mod support;
 mod update;
 pub mod verdicts;
 pub mod words;
 
 pub use action::{Action, Effect};
+pub use news::{News, Recording};
 pub use support::{meter_lines, support_lines};
 
 use crate::model::{DeviceId, DeviceView, Snapshot, Tick};
@@ -25,6 +29,8 @@ pub enum View {
     Overview,
     /// Everything known of one device.
     Device,
+    /// What holds on each device, what was before, and what it rests on.
+    Verdicts,
     /// What the rental costs.
     Meter,
     /// The keys.
@@ -73,6 +79,8 @@ pub struct App {
     meter_panel: MeterPanel,
     /// Where help came from.
     behind: View,
+    /// Where the device view came from.
+    above: View,
     selected: Option<DeviceId>,
     /// Until the user moves, the selection follows the worst device.
     follows_worst: bool,
@@ -82,6 +90,10 @@ pub struct App {
     notice: Option<Notice>,
     /// Simulated or recorded seconds per real second.
     speed: f64,
+    recording: Recording,
+    behind_s: f64,
+    /// The note that is being typed.
+    note: Option<String>,
 }
 
 impl App {
@@ -95,6 +107,7 @@ impl App {
             view: View::Overview,
             meter_panel: MeterPanel::default(),
             behind: View::Overview,
+            above: View::Overview,
             selected: None,
             follows_worst: true,
             scroll: 0,
@@ -102,6 +115,9 @@ impl App {
             window: SweepWindow::new(i64::try_from(history.as_millis()).unwrap_or(i64::MAX), 0),
             notice: None,
             speed: 1.0,
+            recording: Recording::default(),
+            behind_s: 0.0,
+            note: None,
         }
     }
 
@@ -169,7 +185,7 @@ impl App {
         }
         let nothing = snapshot.devices.is_empty();
         self.view = match self.view {
-            View::Overview | View::Device if nothing => View::Nothing,
+            View::Overview | View::Device | View::Verdicts if nothing => View::Nothing,
             View::Nothing if !nothing => View::Overview,
             view => view,
         };
@@ -212,6 +228,27 @@ impl App {
         self.picture()?.devices.iter().find(|d| d.device.id == *id)
     }
 
+    /// Places of the picture's devices, those first whose verdict counts, then the worst.
+    pub fn by_verdict(&self) -> impl Iterator<Item = usize> + use<> {
+        let devices = self.picture().map_or(&[][..], |picture| &picture.devices);
+        let mut order: Vec<usize> = (0..devices.len()).collect();
+        let of = |n: &usize| devices.get(*n);
+        order.sort_by(|a, b| match (of(a), of(b)) {
+            (Some(a), Some(b)) => {
+                let counts = |view: &DeviceView| (view.verdict.counts, !view.episodes.is_empty());
+                counts(b).cmp(&counts(a)).then_with(|| {
+                    match (worse(a.word, b.word), worse(b.word, a.word)) {
+                        (true, _) => std::cmp::Ordering::Less,
+                        (_, true) => std::cmp::Ordering::Greater,
+                        _ => std::cmp::Ordering::Equal,
+                    }
+                })
+            }
+            _ => std::cmp::Ordering::Equal,
+        });
+        order.into_iter()
+    }
+
     /// Position of the selected device.
     #[must_use]
     pub fn selected_index(&self) -> Option<usize> {
@@ -251,11 +288,12 @@ impl App {
         self.held.is_some()
     }
 
-    /// The interval that was asked for; of a recording, the one that it was made with.
+    /// The interval that was asked for; where ticks come from a recording, the one that it is made with.
     #[must_use]
     pub fn interval(&self) -> Duration {
+        let read = self.is_replay() || matches!(self.recording, Recording::Other(_));
         match self.picture() {
-            Some(picture) if self.is_replay() => picture.interval,
+            Some(picture) if read => picture.interval,
             _ => self.interval,
         }
     }

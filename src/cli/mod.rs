@@ -6,12 +6,16 @@ pub mod args;
 mod background;
 pub mod config;
 mod demo;
+mod diagnose;
 mod error;
 mod export;
+mod foreign;
 mod later;
 mod lines;
+mod live;
 mod log;
 mod once;
+mod past;
 mod probe;
 mod record;
 mod recorder;
@@ -25,6 +29,8 @@ mod stream;
 pub mod value;
 mod words;
 
+#[cfg(test)]
+mod diagnose_tests;
 #[cfg(test)]
 mod record_tests;
 #[cfg(test)]
@@ -169,15 +175,18 @@ fn dispatch(command: Option<Command>, shared: &Shared, world: &mut World) -> Res
         _ => {}
     }
     let (_, file) = config::load_any(shared.config.as_deref(), &world.folders)?;
+    if let Some(folder) = &file.state_dir {
+        world.folders.state = Some(folder.clone());
+    }
     let settings = Settings::merge(shared, file, &world.folders, &world.env);
     log::start(world);
     match command {
         None => screen::run(screen::Started::Live, &settings, world)?,
         Some(Command::Demo(args)) => demo::run(&args, &settings, world)?,
         Some(Command::Once(args)) => {
-            once::run(source::live(&settings), args.format, &settings, world)?
+            once::live(args.format, &settings, world)?;
         }
-        Some(Command::Stream(args)) => stream::run(source::live(&settings), &args, world)?,
+        Some(Command::Stream(args)) => stream::live(&args, &settings, world)?,
         Some(Command::Record(args)) if args.background => background::start(&args, world)?,
         Some(Command::Record(args)) if args.status => background::status(&args, world)?,
         Some(Command::Record(args)) if args.stop => background::stop(&args, world)?,
@@ -185,7 +194,8 @@ fn dispatch(command: Option<Command>, shared: &Shared, world: &mut World) -> Res
         Some(Command::Replay(args)) => {
             screen::run(screen::Started::Replay(&args), &settings, world)?;
         }
-        Some(Command::Export(args)) => export::run(&args, world)?,
+        Some(Command::Export(args)) => export::run(&args, &settings, world)?,
+        Some(Command::Diagnose(args)) => return diagnose::run(&args, &settings, world),
         Some(Command::Themes) => small::themes(&settings, world)?,
         Some(Command::Platforms(args)) => later::platforms(&args, world)?,
         Some(other) => return Err(later::not_in_this_version(&other)),

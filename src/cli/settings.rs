@@ -1,6 +1,6 @@
 //! What holds for this run: flags over environment over file over defaults.
 
-use super::config::{FileSettings, Folders};
+use super::config::{AfterLogout, FileSettings, Folders};
 use super::shared::Shared;
 use crate::model::{
     BillingStart, BillingStartSource, Config, Price, PriceScope, PriceSource, Terms,
@@ -31,6 +31,8 @@ pub struct Settings {
     pub platform: PlatformSettings,
     /// Whether a recording is kept.
     pub record: bool,
+    /// What becomes of it when the screen ends; where nobody says: recorded on while a price is known.
+    pub after_logout: Option<AfterLogout>,
     /// Where the probes' own output goes.
     pub log: Option<PathBuf>,
 }
@@ -131,6 +133,7 @@ impl Settings {
                 .map(|no| !no)
                 .or(file.record_enabled)
                 .unwrap_or(true),
+            after_logout: file.after_logout,
             log: super::source::probe_log(folders.state.as_ref()),
         }
     }

@@ -75,7 +75,7 @@ pub struct Shared {
     /// Another base address of the platform (no platform is asked in this version) (never from the environment).
     #[arg(long, global = true, value_name = "URL")]
     pub platform_url: Option<String>,
-    /// Keep no recording (the screen keeps none in this version).
+    /// Keep no recording while the screen runs; a recorder that runs already goes on.
     #[arg(long, global = true, env = "NAMEPLATE_NO_RECORD", num_args = 0, default_missing_value = "true", value_parser = FalseyValueParser::new())]
     pub no_record: Option<bool>,
 }

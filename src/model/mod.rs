@@ -1,6 +1,7 @@
 //! Plain data that the rest of the house exchanges: what a device is, what it said, what the session made of it.
 //! No I/O, no clock, no vendor.
 
+mod blind;
 mod carbon;
 mod config;
 mod cost;
@@ -24,6 +25,7 @@ mod tick;
 mod verdict;
 mod view;
 
+pub use blind::CannotSee;
 pub use carbon::{Carbon, CarbonError, CarbonTable, Grid};
 pub use config::{Config, Granularity, Price, PriceScope, PriceSource};
 pub use cost::{

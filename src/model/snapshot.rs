@@ -26,7 +26,12 @@ pub enum SourceKind {
     /// A recording.
     Recording(String),
     /// A foreign log.
-    Log(String),
+    Log {
+        /// Its file.
+        file: String,
+        /// The zone in which its times were read, where they name none.
+        zone: String,
+    },
 }
 
 impl SourceKind {
@@ -37,7 +42,7 @@ impl SourceKind {
             Self::Live => "live",
             Self::Demo(_) => "demo",
             Self::Recording(_) => "recording",
-            Self::Log(_) => "log",
+            Self::Log { .. } => "log",
         }
     }
 }

@@ -350,6 +350,37 @@ impl Words for PlainWords {
         self.next(device)
     }
 
+    fn evidence(&self, evidence: &Evidence) -> [String; 4] {
+        [
+            evidence.witness.metric().to_owned(),
+            format!("{:.2}", evidence.value),
+            format!("{} {:.2}", evidence.comparison.sign(), evidence.threshold),
+            evidence.whose.to_string(),
+        ]
+    }
+
+    fn cause(&self, cause: Cause) -> String {
+        cause.word().to_owned()
+    }
+
+    fn confidence(&self, confidence: Confidence) -> String {
+        confidence.word().to_owned()
+    }
+
+    fn cannot_see(&self, snapshot: &Snapshot) -> Vec<CannotSee> {
+        vec![CannotSee {
+            evidence: "sm_active_ratio",
+            label: "SMs busy".to_owned(),
+            devices: snapshot
+                .devices
+                .iter()
+                .map(|v| v.device.id.clone())
+                .collect(),
+            reason: "this device has none".to_owned(),
+            how: "take a newer one".to_owned(),
+        }]
+    }
+
     fn rejected(&self, rejected: &Rejected) -> String {
         format!("not {}", rejected.cause.word())
     }

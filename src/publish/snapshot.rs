@@ -37,7 +37,7 @@ pub fn snapshot_json_since(
     put("mode", mode.into());
     put("source", snapshot.source.word().into());
     let file = match &snapshot.source {
-        SourceKind::Recording(file) | SourceKind::Log(file) => Some(clean(file)),
+        SourceKind::Recording(file) | SourceKind::Log { file, .. } => Some(clean(file)),
         SourceKind::Live | SourceKind::Demo(_) => None,
     };
     put("file", file.into());

@@ -52,10 +52,7 @@ pub fn snapshot_text(
     t: &Catalogue,
     options: TextOptions,
 ) -> String {
-    let mut page = Page {
-        options,
-        text: String::new(),
-    };
+    let mut page = Page::new(options);
     banner(&mut page, snapshot, t);
     page.flow("", &header(snapshot, t));
     if !snapshot.devices.is_empty() {
@@ -90,27 +87,47 @@ pub fn snapshot_text(
 }
 
 /// Lines that fit.
-struct Page {
+pub(super) struct Page {
     options: TextOptions,
     text: String,
 }
 
 impl Page {
-    fn line(&mut self, line: &str) {
+    pub(super) const fn new(options: TextOptions) -> Self {
+        Self {
+            options,
+            text: String::new(),
+        }
+    }
+
+    pub(super) const fn is_ascii(&self) -> bool {
+        self.options.ascii
+    }
+
+    /// Whether the last line says anything.
+    pub(super) fn ends_with_text(&self) -> bool {
+        !self.text.is_empty() && !self.text.ends_with("\n\n")
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+
+    pub(super) fn line(&mut self, line: &str) {
         let line = clean_width(line, self.options.width, self.options.ascii);
         self.text.push_str(line.trim_end());
         self.text.push('\n');
     }
 
     /// A sentence after a prefix; its further lines are indented as wide as the prefix.
-    fn wrap(&mut self, prefix: &str, sentence: &str) {
+    pub(super) fn wrap(&mut self, prefix: &str, sentence: &str) {
         let sentence = clean(sentence);
         let words: Vec<&str> = sentence.split_whitespace().collect();
         self.pieces(prefix, &words, " ");
     }
 
     /// Segments that stay whole where they fit.
-    fn flow(&mut self, prefix: &str, segments: &[String]) {
+    pub(super) fn flow(&mut self, prefix: &str, segments: &[String]) {
         let segments: Vec<String> = segments
             .iter()
             .map(|segment| clean(segment).into_owned())
@@ -159,8 +176,11 @@ fn banner(page: &mut Page, snapshot: &Snapshot, t: &Catalogue) {
     match &snapshot.source {
         SourceKind::Live => {}
         SourceKind::Demo(case) => page.wrap("", &t.chrome_demo_banner(case)),
-        SourceKind::Recording(file) | SourceKind::Log(file) => {
+        SourceKind::Recording(file) => {
             page.wrap("", &t.chrome_replay_banner(file, timestamp(snapshot.at)));
+        }
+        SourceKind::Log { file, zone } => {
+            page.wrap("", &t.chrome_log_banner(file, timestamp(snapshot.at), zone));
         }
     }
 }
@@ -295,7 +315,7 @@ fn host(snapshot: &Snapshot, t: &Catalogue) -> Vec<String> {
 }
 
 /// An amount; in ASCII with the currency's code where its sign is not ASCII.
-fn amount_text(amount: Decimal, currency: &Currency, ascii: bool) -> String {
+pub(super) fn amount_text(amount: Decimal, currency: &Currency, ascii: bool) -> String {
     let money = Money {
         amount,
         currency: currency.clone(),
@@ -443,7 +463,10 @@ mod tests {
             for source in [
                 SourceKind::Live,
                 SourceKind::Demo("x".repeat(200)),
-                SourceKind::Log("日".repeat(99)),
+                SourceKind::Log {
+                    file: "日".repeat(99),
+                    zone: "Asia/Shanghai".to_owned(),
+                },
             ] {
                 snapshot.source = source;
                 snapshot.host.name = Ok("host\u{1b}[2J".repeat(30).into());

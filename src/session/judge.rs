@@ -19,8 +19,9 @@ const PAST_KEPT: usize = 256;
 const LATELY: f64 = 3.0;
 
 /// The rules, and room that each tick uses again.
+#[derive(Clone)]
 pub(super) struct Judge {
-    rules: RuleSet,
+    pub(super) rules: RuleSet,
     points: Vec<PeerPoint>,
     groups: Vec<(Arc<str>, Peers)>,
     scratch: Vec<f64>,

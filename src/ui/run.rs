@@ -3,9 +3,9 @@
 use super::look::Look;
 use super::terminal::{self, Input, InputError, Screen, ScreenError, Signal, Signals};
 use super::views;
-use crate::app::keymap::{Key, action_of};
-use crate::app::{Action, App, Effect};
-use crate::model::{Control, FeedHandle, Tick};
+use crate::app::keymap::Key;
+use crate::app::{App, Effect, News};
+use crate::model::{Control, FeedHandle};
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use crossterm::queue;
@@ -16,8 +16,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 pub struct Running {
     /// The state.
     pub app: App,
-    /// Ticks as they come.
-    pub ticks: UnboundedReceiver<Tick>,
+    /// Ticks, and what else the source tells, as it comes.
+    pub news: UnboundedReceiver<News>,
     /// Steers the source.
     pub feed: FeedHandle,
 }
@@ -70,15 +70,13 @@ pub async fn run(
                 Signal::Terminate | Signal::Hangup | Signal::Interrupt => Some(Effect::Quit),
             },
             key = input.next() => match key {
-                Ok(key) => key_of(key)
-                    .and_then(|key| action_of(key, running.app.view()))
-                    .and_then(|action: Action| running.app.update(action, look.text)),
+                Ok(key) => key_of(key).and_then(|key| running.app.press(key, look.text)),
                 Err(InputError::Closed) => Some(Effect::Quit),
                 Err(InputError::Failed(error)) => return Err(RunError::Input(error)),
             },
-            tick = running.ticks.recv(), if !ended => {
-                match tick {
-                    Some(tick) => take(&mut running, &tick),
+            news = running.news.recv(), if !ended => {
+                match news {
+                    Some(news) => take(&mut running, news),
                     // A source that has ended leaves its last picture; keys go on.
                     None => ended = true,
                 }
@@ -90,6 +88,7 @@ pub async fn run(
             Some(Effect::Interval(interval)) => running.feed.tell(Control::Interval(interval)),
             Some(Effect::Speed(speed)) => running.feed.tell(Control::Speed(speed)),
             Some(Effect::Copy(text)) => copy(&mut screen, &text)?,
+            Some(Effect::Mark(text)) => running.feed.tell(Control::Mark(text)),
             Some(Effect::Redraw) => screen.repaint(),
             Some(Effect::Suspend) => {
                 let ended = terminal::suspend(&mut screen, &mut signals).await?;
@@ -121,11 +120,11 @@ pub async fn run(
     }
 }
 
-/// Folds a tick and all that wait behind it, then makes one picture of them.
-fn take(running: &mut Running, tick: &Tick) {
-    running.app.fold(tick);
-    while let Ok(tick) = running.ticks.try_recv() {
-        running.app.fold(&tick);
+/// Takes in what was told and all that waits behind it, then makes one picture of it.
+fn take(running: &mut Running, news: News) {
+    running.app.hear(news);
+    while let Ok(news) = running.news.try_recv() {
+        running.app.hear(news);
     }
     running.app.refresh();
 }

@@ -4,6 +4,7 @@
 //! `cargo test --test it`, say `cargo build --examples`.
 
 mod agreement;
+mod bounds;
 mod commands;
 mod contract;
 mod corpus_cases;
@@ -11,6 +12,7 @@ mod fake_nvml;
 mod fake_nvml_process;
 mod hardy;
 mod house;
+mod logs;
 mod meter;
 mod nvidia;
 mod nvidia_captures;
@@ -22,6 +24,7 @@ mod refresh;
 #[path = "../support/score.rs"]
 mod score;
 mod screens;
+mod sharing;
 mod stage;
 #[path = "../support/story.rs"]
 mod story;

@@ -15,6 +15,15 @@ use rust_decimal::Decimal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// What becomes of a recording when the screen that keeps it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterLogout {
+    /// A recorder in the background goes on with it.
+    Record,
+    /// It ends.
+    Stop,
+}
+
 /// All that a file says; what it does not say is absent.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[allow(missing_docs)] // the names are the file's own; sample.rs explains each
@@ -51,6 +60,8 @@ pub struct FileSettings {
     pub platform_key_file: Option<PathBuf>,
     pub platform_instance_id: Option<String>,
     pub record_enabled: Option<bool>,
+    pub state_dir: Option<PathBuf>,
+    pub after_logout: Option<AfterLogout>,
 }
 
 impl FileSettings {
@@ -64,6 +75,9 @@ impl FileSettings {
             if path.is_relative() && path.components().count() > 1 {
                 *path = folder.join(&path);
             }
+        }
+        if let Some(state) = self.state_dir.as_mut().filter(|path| path.is_relative()) {
+            *state = folder.join(&state);
         }
     }
 }
@@ -252,6 +266,16 @@ fn platform(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {
 
 fn record(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {
     s.record_enabled = t.take_bool(p, "enabled");
+    s.state_dir = t.take(p, "state_dir", path);
+    s.after_logout = t.take(p, "after_logout", after_logout);
+}
+
+fn after_logout(text: &str) -> Result<AfterLogout, String> {
+    match text {
+        "record" => Ok(AfterLogout::Record),
+        "stop" => Ok(AfterLogout::Stop),
+        _ => Err(format!("\"{text}\" is neither \"record\" nor \"stop\"")),
+    }
 }
 
 /// Text that is not empty.

@@ -293,6 +293,12 @@ enabled = true
 #instance_id = "abc123"
 
 [record]
-# Whether `nameplate` keeps a recording (not in this version).
+# Whether the live screen keeps a recording.
 enabled = true
+# Where it lies, and the logs: a mounted volume where a container's home goes with the container. Without it, the user's
+# state folder (XDG_STATE_HOME).
+#state_dir = "/workspace/nameplate"
+# When a screen that records ends: "record" leaves a recorder in the background, "stop" none. Without it, "record" where a
+# price is known.
+#after_logout = "record"
 "##;

@@ -12,6 +12,7 @@ catalogue! { help:
     help_page_up();
     help_page_down();
     help_open();
+    help_verdicts();
     help_meter();
     help_meter_hours();
     help_meter_devices();
@@ -21,6 +22,7 @@ catalogue! { help:
     help_faster();
     help_slower();
     help_copy();
+    help_mark();
     help_demo();
     help_retry();
     help_help();
