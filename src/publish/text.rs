@@ -403,7 +403,7 @@ fn outlook(snapshot: &Snapshot, cost: &Cost, t: &Catalogue, ascii: bool) -> Vec<
         }
     }
     if let Some(energy) = &snapshot.energy {
-        let kwh = format_args!("{:.2} kWh", energy.kwh).to_string();
+        let kwh = format!("{:.2}", energy.kwh);
         say(if energy.estimated {
             t.meter_energy_estimated(kwh)
         } else {
