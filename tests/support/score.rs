@@ -40,8 +40,20 @@ pub struct Record {
 }
 
 impl Record {
+    /// The first that was said of the label's cause, or of one that is as right.
     fn hit(&self) -> Option<&Named> {
-        self.named.get(&self.label.cause)
+        let right = self.label.also.iter().filter(|cause| cause.can_count());
+        let right = right.chain([&self.label.cause]);
+        right
+            .filter_map(|cause| self.named.get(cause))
+            .min_by(|a, b| a.first_s.total_cmp(&b.first_s))
+    }
+
+    /// Whether the label's cause must be named: not where saying nothing is as right.
+    fn wanted(&self) -> bool {
+        let nothing_is_right = self.label.also.contains(&Cause::None);
+        self.label.cause != Cause::None
+            && (!nothing_is_right || !self.label.cause.can_count() || self.hit().is_some())
     }
 
     /// What was named and is not so.
@@ -341,7 +353,7 @@ impl Table {
                 let (all, hit) = &mut row.curve[place];
                 (*all, *hit) = (*all + 1, *hit + usize::from(named));
             }
-            if label.cause != Cause::None {
+            if record.wanted() {
                 let row = rows.entry(label.cause).or_default();
                 let hit = record.hit();
                 let count = |pair: &mut (usize, usize)| {
@@ -480,7 +492,7 @@ pub fn mistakes(records: &[Record]) -> String {
             let what = format!("false {} ({})", cause.word(), most.word());
             *counts.entry((record.family, what)).or_default() += 1;
         }
-        if label.cause != Cause::None && record.hit().is_none() {
+        if record.wanted() && record.hit().is_none() {
             let named: Vec<&str> = record.named.keys().map(|c| c.word()).collect();
             let what = format!("missed {}, said {}", label.cause.word(), named.join(" "));
             *counts.entry((record.family, what)).or_default() += 1;
