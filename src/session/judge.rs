@@ -329,6 +329,26 @@ fn keep(past: &mut Arc<Vec<Episode>>, turn: Turn) {
     past.push(turn.episode);
 }
 
+/// What stands of a device, without its numbers.
+pub(super) fn standing(state: &DeviceState) -> Verdict {
+    let shown = state.state.state;
+    let ruled = state.judged.as_ref().and_then(|memory| memory.standing());
+    let speaks = |v: &Verdict| {
+        shown != VerdictState::Unknown || matches!(v.cause, Cause::DeviceLost | Cause::EccXid)
+    };
+    ruled.filter(speaks).unwrap_or_else(|| Verdict {
+        state: shown,
+        cause: match shown {
+            VerdictState::Lost => Cause::DeviceLost,
+            VerdictState::Unknown => Cause::Unknown,
+            _ => Cause::None,
+        },
+        confidence: Confidence::Suspect,
+        since: state.state.since,
+        ..Verdict::unknown()
+    })
+}
+
 /// The verdict on a device: the worst cause that holds, else what utilization says.
 pub(super) fn verdict(
     state: &DeviceState,

@@ -24,7 +24,7 @@ pub use view::worse;
 use crate::ledger::{Checkpoint, Ledger};
 use crate::model::{
     Config, DeviceId, Episode, Event, Host, HostSample, PlateEntry, Plates, ProbeReport, Process,
-    SourceKind, Startup, Vendor,
+    SourceKind, Startup, Vendor, Verdict,
 };
 use crate::units::MonoTime;
 use crate::verdict::RuleSet;
@@ -119,18 +119,7 @@ impl Session {
     /// Begins, or goes on from where another session stood.
     #[must_use]
     pub fn new(start: Start, plates: Arc<Plates>, source: SourceKind) -> Self {
-        let rules = RuleSet::all(limits(&start.config));
-        Self::with_rules(start, plates, source, rules)
-    }
-
-    /// With other rules than all of them.
-    #[must_use]
-    pub fn with_rules(
-        start: Start,
-        plates: Arc<Plates>,
-        source: SourceKind,
-        rules: RuleSet,
-    ) -> Self {
+        let rules = RuleSet::all().with_limits(limits(&start.config));
         let ledger = Ledger::new(&start.config, start.ledger.clone());
         let mut session = Self {
             ledger,
@@ -149,6 +138,32 @@ impl Session {
             .map(|d| derive::derive(d, session.entry(d), moment))
             .collect();
         session
+    }
+
+    /// With other rules than all of them; thresholds are the configuration's.
+    #[must_use]
+    pub fn with_rules(mut self, rules: RuleSet) -> Self {
+        self.judge = Judge::new(rules.with_limits(limits(&self.start.config)));
+        self
+    }
+
+    /// What stands of each device now, in the devices' order, without its numbers: cheap enough for every tick.
+    pub fn verdicts(&self) -> impl Iterator<Item = (&DeviceId, Verdict)> {
+        self.start.devices.iter().map(|state| {
+            let verdict = judge::standing(state);
+            (&state.device.id, verdict)
+        })
+    }
+
+    /// Episodes that have ended, newest last, and those that last, worst first for each device.
+    pub fn episodes(&self) -> impl Iterator<Item = Episode> {
+        let lasting = self.start.devices.iter().flat_map(|state| {
+            let memory = state.judged.as_ref();
+            memory
+                .map(|m| m.episodes(&state.device.id))
+                .unwrap_or_default()
+        });
+        self.start.past.iter().cloned().chain(lasting)
     }
 
     /// Everything that is needed to go on from here with the same results.

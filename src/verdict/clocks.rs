@@ -18,7 +18,7 @@ impl Rule for ClockLocked {
 
     fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
         let front = &memory.front;
-        let (Some(now), Some(clock), Some(utilization)) = (
+        let (Some(now), Some(utilization)) = (
             seen.clock_mhz,
             front.clock.get(5.0),
             front.utilization.get(5.0),
@@ -45,7 +45,7 @@ impl Rule for ClockLocked {
         let (low, low_whose) = limits.get(T::LockedLow);
         let below = |of: Option<f64>| {
             of.filter(|of| *of > 0.0)
-                .map(|of| clock.max(now) / of)
+                .map(|of| now / of)
                 .filter(|ratio| *ratio < least)
         };
         let reference = memory.baselines.clock(seen);
@@ -59,12 +59,16 @@ impl Rule for ClockLocked {
                 10.0,
             )
         } else if let Some(ratio) = below(reference) {
+            // What fell over hours is a drift, and named already.
+            if memory.holds(Cause::PowerDrift) && !memory.holds(Cause::ClockLocked) {
+                return Answer::No;
+            }
             base.with(Witness::ClockOfReference, ratio, Less, (least, whose), 10.0)
         } else {
             let Some(ratio) = seen
                 .clock_max_mhz
                 .filter(|m| *m > 0.0)
-                .map(|m| clock.max(now) / m)
+                .map(|m| now / m)
                 .filter(|ratio| *ratio < low)
             else {
                 return Answer::No;

@@ -122,7 +122,10 @@ impl Front {
         smooth(&mut self.clock, seen.clock_mhz);
         smooth(&mut self.sm, seen.sm_active);
         if let Some(utilization) = seen.utilization {
-            self.rests.push(utilization < REST);
+            // What stood still for a known reason is no part of a rhythm.
+            if self.pause.is_none() {
+                self.rests.push(utilization < REST);
+            }
             let idle = utilization <= limits.compute;
             self.idle = idle.then(|| self.idle.unwrap_or(back(seen.now, dt)));
             if utilization >= 0.5
@@ -157,7 +160,9 @@ impl Front {
             smooth(&mut self.io_full, seen.host(|h| h.psi_io_full_ratio));
             smooth(&mut self.quota, seen.host(|h| h.cgroup_throttled_ratio));
         }
-        if let Some(waiting) = seen.owners.waiting {
+        if let Some(waiting) = seen.owners.waiting
+            && self.pause.is_none()
+        {
             self.stuck.push(waiting > 0.0);
         }
     }

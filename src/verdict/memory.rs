@@ -258,6 +258,20 @@ impl Memory {
         self.named().map(|w| w.episode(device, None)).collect()
     }
 
+    /// The verdict without its numbers, where a cause holds.
+    #[must_use]
+    pub fn standing(&self) -> Option<Verdict> {
+        let first = self.named().next()?;
+        Some(Verdict {
+            state: first.state,
+            cause: first.cause,
+            confidence: first.confidence.unwrap_or(Confidence::Suspect),
+            since: Some(first.begin),
+            counts: first.counts,
+            ..Verdict::unknown()
+        })
+    }
+
     /// The verdict, where a cause holds.
     #[must_use]
     pub fn verdict(&self) -> Option<Verdict> {

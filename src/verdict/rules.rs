@@ -5,7 +5,7 @@ use super::order::{Seconds, windows};
 use super::proof::{Answer, Limits};
 use super::seen::Seen;
 use super::{Rule, clocks, faults, growth, host, idle, link, pauses, peers, power, stall, thermal};
-use crate::model::{Cause, VerdictState};
+use crate::model::{Cause, Config, VerdictState};
 
 /// Rules with their thresholds.
 pub struct RuleSet {
@@ -51,41 +51,55 @@ fn every() -> Vec<Box<dyn Rule>> {
 }
 
 impl RuleSet {
-    /// All rules.
+    /// All rules, with the thresholds that hold where nobody says otherwise.
     #[must_use]
-    pub fn all(limits: Limits) -> Self {
-        Self::but(limits, None)
+    pub fn all() -> Self {
+        let config = Config::default();
+        let limits = Limits::new(
+            &config.thresholds,
+            config.compute_threshold,
+            config.max_idle.as_secs_f64(),
+        );
+        let unset = Span {
+            suspect_s: 0.0,
+            sure_s: 0.0,
+            clear_s: 0.0,
+        };
+        let rules = every().into_iter().map(|rule| (rule, unset)).collect();
+        Self {
+            rules,
+            limits: limits.clone(),
+        }
+        .with_limits(limits)
     }
 
-    /// All rules but one cause's: what a scorer takes to see that each of them is needed.
+    /// Without one cause's rule: what a scorer takes to see that each of them is needed.
     #[must_use]
-    pub fn without(limits: Limits, cause: Cause) -> Self {
-        Self::but(limits, Some(cause))
+    pub fn without(mut self, cause: Cause) -> Self {
+        self.rules.retain(|(rule, _)| rule.cause() != cause);
+        self
     }
 
-    fn but(limits: Limits, cause: Option<Cause>) -> Self {
-        let seconds = |which, limits: &Limits| match which {
+    /// With other thresholds.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        let seconds = |which| match which {
             Seconds::Of(threshold) => limits.value(threshold),
             Seconds::Fixed(seconds) => seconds,
         };
-        let rules = every()
-            .into_iter()
-            .filter(|rule| Some(rule.cause()) != cause)
-            .map(|rule| {
-                let windows = windows(rule.cause());
-                let sure_s = match rule.cause() {
+        for (rule, span) in &mut self.rules {
+            let windows = windows(rule.cause());
+            *span = Span {
+                suspect_s: seconds(windows.suspect),
+                sure_s: match rule.cause() {
                     Cause::IdleBilled => limits.max_idle_s,
-                    _ => seconds(windows.sure, &limits),
-                };
-                let span = Span {
-                    suspect_s: seconds(windows.suspect, &limits),
-                    sure_s,
-                    clear_s: windows.clear_s,
-                };
-                (rule, span)
-            })
-            .collect();
-        Self { rules, limits }
+                    _ => seconds(windows.sure),
+                },
+                clear_s: windows.clear_s,
+            };
+        }
+        self.limits = limits;
+        self
     }
 
     /// The thresholds.

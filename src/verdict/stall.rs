@@ -245,6 +245,11 @@ impl Rule for InputStarved {
             );
         }
         proof.can_be_sure = hungry || (rhythm && one_core);
+        proof.back_s = if rhythm {
+            front.rests.oldest(seen.looks(60.0)).saturating_sub(1) as f64 * seen.interval_s
+        } else {
+            5.0
+        };
         // A rhythm without a host to ask is a suspicion; with a host that has room it is somebody's pace.
         if !proof.can_be_sure && cpu.is_some_and(|c| c < 0.5 * cpu_most) {
             return Answer::No;

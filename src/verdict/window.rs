@@ -47,6 +47,18 @@ impl Bits {
         self.fold(pairs, |word, next| word ^ ((word >> 1) | (next << 63)))
     }
 
+    /// How many looks ago the oldest yes within the last `looks` was, 1 for the newest; 0 where there is none.
+    pub(crate) fn oldest(&self, looks: usize) -> usize {
+        let looks = looks.min(self.len());
+        (1..=looks)
+            .rev()
+            .find(|back| {
+                let at = back - 1;
+                (self.words.get(at / 64)).is_some_and(|word| word >> (at % 64) & 1 == 1)
+            })
+            .unwrap_or(0)
+    }
+
     fn fold(&self, looks: usize, bits: impl Fn(u64, u64) -> u64) -> usize {
         let mut left = looks.min(LOOKS);
         let mut sum = 0;
@@ -198,6 +210,8 @@ mod tests {
             let looks_now = looks.min(list.len()).min(LOOKS);
             let tail = &list[list.len() - looks_now..];
             prop_assert_eq!(bits.count(looks_now), tail.iter().filter(|b| **b).count());
+            let oldest = tail.iter().position(|b| *b).map_or(0, |at| tail.len() - at);
+            prop_assert_eq!(bits.oldest(looks_now), oldest);
             prop_assert_eq!(bits.swings(looks_now), tail.windows(2).filter(|w| w[0] != w[1]).count());
         }
 

@@ -82,10 +82,8 @@ pub fn session(plates: &Arc<Plates>) -> Session {
 
 /// Calls `see` with the verdict of each device.
 pub fn verdicts(session: &Session, mut see: impl FnMut(&DeviceId, &Verdict)) {
-    if let Some(snapshot) = session.snapshot() {
-        for device in &snapshot.devices {
-            see(&device.device.id, &device.verdict);
-        }
+    for (id, verdict) in session.verdicts() {
+        see(id, &verdict);
     }
 }
 

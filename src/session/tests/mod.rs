@@ -6,6 +6,7 @@ mod figures;
 mod happenings;
 mod property;
 mod silence;
+mod verdicts;
 mod words;
 mod worst;
 
