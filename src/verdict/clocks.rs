@@ -18,11 +18,7 @@ impl Rule for ClockLocked {
 
     fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
         let front = &memory.front;
-        let (Some(now), Some(utilization)) = (
-            seen.clock_mhz,
-            front.clock.get(5.0),
-            front.utilization.get(5.0),
-        ) else {
+        let (Some(now), Some(utilization)) = (seen.clock_mhz, front.utilization.get(5.0)) else {
             return Answer::NotEnough;
         };
         let resting = seen.performance_state.is_some_and(|p| p > 2.0);

@@ -10,6 +10,7 @@
 
 use nameplate::model::{Cause, Confidence, Config, DeviceId, Plates, SourceKind, Verdict};
 use nameplate::session::{Session, Start};
+use nameplate::verdict::RuleSet;
 use nameplate::simulate::families::{Family, Label, Scenario, families};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -78,6 +79,11 @@ impl Record {
 pub fn session(plates: &Arc<Plates>) -> Session {
     let kind = SourceKind::Demo("truth".to_owned());
     Session::new(Start::new(Config::default()), plates.clone(), kind)
+}
+
+/// The same with one cause's rule left out.
+pub fn session_without(plates: &Arc<Plates>, cause: Cause) -> Session {
+    session(plates).with_rules(RuleSet::all().without(cause))
 }
 
 /// Calls `see` with the verdict of each device.
