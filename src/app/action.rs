@@ -17,6 +17,16 @@ pub enum Action {
     Last,
     /// Everything known of the selected device.
     Open,
+    /// All verdicts, now and before.
+    Verdicts,
+    /// What the rental costs.
+    Meter,
+    /// In the meter: by hours, or by days.
+    MeterHours,
+    /// In the meter: each device.
+    MeterDevices,
+    /// In the meter: the starts.
+    MeterStarts,
     /// Back to the overview.
     Back,
     /// Hold the picture, or let it go on.
@@ -27,6 +37,8 @@ pub enum Action {
     Slower,
     /// Copy the lines that a provider's support needs.
     Copy,
+    /// A note at this instant.
+    Mark,
     /// Start the demo (where there is no accelerator).
     Demo,
     /// Look for accelerators again.
@@ -52,6 +64,8 @@ pub enum Effect {
     Speed(f64),
     /// Put this text into the terminal's clipboard.
     Copy(String),
+    /// Tell the source a note at this instant.
+    Mark(String),
     /// Take the demo as source instead.
     Demo,
     /// Start the live source anew.

@@ -58,9 +58,23 @@ pub struct Binding {
     pub views: &'static [View],
 }
 
-const ALL: &[View] = &[View::Overview, View::Device, View::Help, View::Nothing];
-const DEVICES: &[View] = &[View::Overview, View::Device];
-const SCROLL: &[View] = &[View::Overview, View::Device, View::Help, View::Nothing];
+const ALL: &[View] = &[
+    View::Overview,
+    View::Device,
+    View::Verdicts,
+    View::Meter,
+    View::Help,
+    View::Nothing,
+];
+const DEVICES: &[View] = &[View::Overview, View::Device, View::Verdicts];
+const PICTURES: &[View] = &[View::Overview, View::Device, View::Verdicts, View::Meter];
+const SCROLL: &[View] = &[
+    View::Overview,
+    View::Device,
+    View::Verdicts,
+    View::Help,
+    View::Nothing,
+];
 
 macro_rules! bind {
     ($($action:ident $group:ident $views:ident [$($key:expr),+];)*) => {
@@ -75,8 +89,18 @@ macro_rules! bind {
 }
 
 const NOTHING: &[View] = &[View::Nothing];
-const OVERVIEW: &[View] = &[View::Overview];
-const INNER: &[View] = &[View::Device, View::Help];
+const LISTS: &[View] = &[View::Overview, View::Verdicts];
+const OUTER: &[View] = &[View::Overview, View::Device, View::Meter];
+const METER: &[View] = &[View::Meter];
+// Billing goes on where no device can be seen.
+const MONEY: &[View] = &[
+    View::Overview,
+    View::Device,
+    View::Verdicts,
+    View::Meter,
+    View::Nothing,
+];
+const INNER: &[View] = &[View::Device, View::Verdicts, View::Meter, View::Help];
 
 bind! {
     Up Move SCROLL [Key::Up, Key::Char('k')];
@@ -85,14 +109,20 @@ bind! {
     PageDown Move SCROLL [Key::PageDown, Key::Ctrl('f')];
     First Move SCROLL [Key::Home, Key::Char('g')];
     Last Move SCROLL [Key::End, Key::Char('G')];
-    Open Views OVERVIEW [Key::Enter];
+    Open Views LISTS [Key::Enter];
+    Verdicts Views OUTER [Key::Char('v')];
+    Meter Views MONEY [Key::Char('$')];
+    MeterHours Views METER [Key::Char('h')];
+    MeterDevices Views METER [Key::Char('d')];
+    MeterStarts Views METER [Key::Char('s')];
     Back Views INNER [Key::Escape, Key::Backspace];
     Demo Views NOTHING [Key::Char('d')];
     Retry Views NOTHING [Key::Char('r')];
-    Pause Stream DEVICES [Key::Char(' ')];
-    Faster Stream DEVICES [Key::Char('+'), Key::Char('=')];
-    Slower Stream DEVICES [Key::Char('-')];
-    Copy Stream DEVICES [Key::Char('y')];
+    Pause Stream PICTURES [Key::Char(' ')];
+    Faster Stream PICTURES [Key::Char('+'), Key::Char('=')];
+    Slower Stream PICTURES [Key::Char('-')];
+    Copy Stream PICTURES [Key::Char('y')];
+    Mark Stream DEVICES [Key::Char('m')];
     Help Program ALL [Key::Char('?')];
     Redraw Program ALL [Key::Ctrl('l')];
     Suspend Program ALL [Key::Ctrl('z')];
@@ -119,11 +149,17 @@ pub fn describe(action: Action, t: Catalogue) -> Cow<'static, str> {
         Action::First => t.help_first(),
         Action::Last => t.help_last(),
         Action::Open => t.help_open(),
+        Action::Verdicts => t.help_verdicts(),
+        Action::Meter => t.help_meter(),
+        Action::MeterHours => t.help_meter_hours(),
+        Action::MeterDevices => t.help_meter_devices(),
+        Action::MeterStarts => t.help_meter_starts(),
         Action::Back => t.help_back(),
         Action::Pause => t.help_pause(),
         Action::Faster => t.help_faster(),
         Action::Slower => t.help_slower(),
         Action::Copy => t.help_copy(),
+        Action::Mark => t.help_mark(),
         Action::Demo => t.help_demo(),
         Action::Retry => t.help_retry(),
         Action::Help => t.help_help(),

@@ -1,14 +1,18 @@
 //! State of the screen and how it changes: keys become an action, an action changes the state, the state is drawn.
 
 mod action;
+pub mod blind;
 pub mod keymap;
+mod news;
+mod note;
 mod support;
 mod update;
 pub mod verdicts;
 pub mod words;
 
 pub use action::{Action, Effect};
-pub use support::support_lines;
+pub use news::{News, Recording};
+pub use support::{meter_lines, support_lines};
 
 use crate::model::{DeviceId, DeviceView, Snapshot, Tick};
 use crate::session::{Series, Session, worse};
@@ -25,10 +29,28 @@ pub enum View {
     Overview,
     /// Everything known of one device.
     Device,
+    /// What holds on each device, what was before, and what it rests on.
+    Verdicts,
+    /// What the rental costs.
+    Meter,
     /// The keys.
     Help,
     /// There is no accelerator: what was looked for and what to do.
     Nothing,
+}
+
+/// What the lower half of the meter shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MeterPanel {
+    /// What was wasted, by hours.
+    #[default]
+    Hours,
+    /// What was wasted, by days.
+    Days,
+    /// The account of each device.
+    Devices,
+    /// The steps of this start, and earlier starts.
+    Starts,
 }
 
 /// A picture that stands still while ticks go on.
@@ -54,8 +76,11 @@ pub struct App {
     snapshot: Option<Arc<Snapshot>>,
     held: Option<Held>,
     view: View,
+    meter_panel: MeterPanel,
     /// Where help came from.
     behind: View,
+    /// Where the device view came from.
+    above: View,
     selected: Option<DeviceId>,
     /// Until the user moves, the selection follows the worst device.
     follows_worst: bool,
@@ -65,6 +90,10 @@ pub struct App {
     notice: Option<Notice>,
     /// Simulated or recorded seconds per real second.
     speed: f64,
+    recording: Recording,
+    behind_s: f64,
+    /// The note that is being typed.
+    note: Option<String>,
 }
 
 impl App {
@@ -76,7 +105,9 @@ impl App {
             snapshot: None,
             held: None,
             view: View::Overview,
+            meter_panel: MeterPanel::default(),
             behind: View::Overview,
+            above: View::Overview,
             selected: None,
             follows_worst: true,
             scroll: 0,
@@ -84,6 +115,9 @@ impl App {
             window: SweepWindow::new(i64::try_from(history.as_millis()).unwrap_or(i64::MAX), 0),
             notice: None,
             speed: 1.0,
+            recording: Recording::default(),
+            behind_s: 0.0,
+            note: None,
         }
     }
 
@@ -151,7 +185,7 @@ impl App {
         }
         let nothing = snapshot.devices.is_empty();
         self.view = match self.view {
-            View::Overview | View::Device if nothing => View::Nothing,
+            View::Overview | View::Device | View::Verdicts if nothing => View::Nothing,
             View::Nothing if !nothing => View::Overview,
             view => view,
         };
@@ -194,6 +228,27 @@ impl App {
         self.picture()?.devices.iter().find(|d| d.device.id == *id)
     }
 
+    /// Places of the picture's devices, those first whose verdict counts, then the worst.
+    pub fn by_verdict(&self) -> impl Iterator<Item = usize> + use<> {
+        let devices = self.picture().map_or(&[][..], |picture| &picture.devices);
+        let mut order: Vec<usize> = (0..devices.len()).collect();
+        let of = |n: &usize| devices.get(*n);
+        order.sort_by(|a, b| match (of(a), of(b)) {
+            (Some(a), Some(b)) => {
+                let counts = |view: &DeviceView| (view.verdict.counts, !view.episodes.is_empty());
+                counts(b).cmp(&counts(a)).then_with(|| {
+                    match (worse(a.word, b.word), worse(b.word, a.word)) {
+                        (true, _) => std::cmp::Ordering::Less,
+                        (_, true) => std::cmp::Ordering::Greater,
+                        _ => std::cmp::Ordering::Equal,
+                    }
+                })
+            }
+            _ => std::cmp::Ordering::Equal,
+        });
+        order.into_iter()
+    }
+
     /// Position of the selected device.
     #[must_use]
     pub fn selected_index(&self) -> Option<usize> {
@@ -208,6 +263,12 @@ impl App {
     #[must_use]
     pub fn view(&self) -> View {
         self.view
+    }
+
+    /// What the lower half of the meter shows.
+    #[must_use]
+    pub fn meter_panel(&self) -> MeterPanel {
+        self.meter_panel
     }
 
     /// Lines scrolled in the device view and the help.
@@ -227,11 +288,12 @@ impl App {
         self.held.is_some()
     }
 
-    /// The interval that was asked for; of a recording, the one that it was made with.
+    /// The interval that was asked for; where ticks come from a recording, the one that it is made with.
     #[must_use]
     pub fn interval(&self) -> Duration {
+        let read = self.is_replay() || matches!(self.recording, Recording::Other(_));
         match self.picture() {
-            Some(picture) if self.is_replay() => picture.interval,
+            Some(picture) if read => picture.interval,
             _ => self.interval,
         }
     }

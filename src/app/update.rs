@@ -1,6 +1,6 @@
 //! What an action does to the state.
 
-use super::{Action, App, Effect, Held, View, support_lines};
+use super::{Action, App, Effect, Held, MeterPanel, Recording, View, meter_lines, support_lines};
 use crate::model::SourceKind;
 use crate::text::Catalogue;
 use std::time::Duration;
@@ -24,7 +24,19 @@ impl App {
             Action::PageDown => self.step(PAGE),
             Action::First => self.step(isize::MIN),
             Action::Last => self.step(isize::MAX),
-            Action::Open => self.open(View::Device),
+            Action::Open => {
+                self.above = self.view;
+                self.open(View::Device);
+            }
+            Action::Verdicts => self.open(View::Verdicts),
+            Action::Meter if self.view == View::Meter => self.back(),
+            Action::Meter => self.open(View::Meter),
+            Action::MeterHours if self.meter_panel == MeterPanel::Hours => {
+                self.meter_panel = MeterPanel::Days;
+            }
+            Action::MeterHours => self.meter_panel = MeterPanel::Hours,
+            Action::MeterDevices => self.meter_panel = MeterPanel::Devices,
+            Action::MeterStarts => self.meter_panel = MeterPanel::Starts,
             Action::Back => self.back(),
             Action::Help if self.view == View::Help => self.back(),
             Action::Help => {
@@ -39,9 +51,10 @@ impl App {
             }
             Action::Faster if self.is_replay() => return self.replay_speed(true),
             Action::Slower if self.is_replay() => return self.replay_speed(false),
-            Action::Faster => return self.pace(false),
-            Action::Slower => return self.pace(true),
+            Action::Faster => return self.pace(false, t),
+            Action::Slower => return self.pace(true, t),
             Action::Copy => return self.copy(t),
+            Action::Mark => self.begin_note(t),
             Action::Demo => return Some(Effect::Demo),
             Action::Retry => return Some(Effect::Retry),
             Action::Redraw => return Some(Effect::Redraw),
@@ -57,17 +70,18 @@ impl App {
     }
 
     fn back(&mut self) {
-        let to = if self.view == View::Help {
-            self.behind
-        } else {
-            View::Overview
+        let to = match self.view {
+            View::Help => self.behind,
+            View::Device => self.above,
+            _ => View::Overview,
         };
         self.open(to);
         self.settle();
     }
 
     fn step(&mut self, by: isize) {
-        if self.view != View::Overview {
+        let pages = self.view == View::Verdicts && by.abs() != 1;
+        if pages || !matches!(self.view, View::Overview | View::Verdicts) {
             self.scroll = u16::try_from(
                 isize::from(self.scroll as i16)
                     .saturating_add(by)
@@ -79,15 +93,23 @@ impl App {
         let Some(count) = self.picture().map(|p| p.devices.len()).filter(|n| *n > 0) else {
             return;
         };
-        let now = self.selected_index().unwrap_or(0);
+        // The verdicts stand in an order of their own.
+        let order: Vec<usize> = match self.view {
+            View::Verdicts => self.by_verdict().collect(),
+            _ => (0..count).collect(),
+        };
+        let selected = self.selected_index();
+        let now = order.iter().position(|n| Some(*n) == selected).unwrap_or(0);
         let next = isize::try_from(now)
             .unwrap_or(0)
             .saturating_add(by)
             .clamp(0, count as isize - 1) as usize;
         self.follows_worst = false;
+        self.scroll = 0;
+        let place = order.get(next).copied().unwrap_or(next);
         self.selected = self
             .picture()
-            .and_then(|p| p.devices.get(next))
+            .and_then(|p| p.devices.get(place))
             .map(|d| d.device.id.clone());
     }
 
@@ -103,11 +125,14 @@ impl App {
         self.settle();
     }
 
-    /// Whether the picture is of a recording.
+    /// Whether the picture is of a recording or a log.
     #[must_use]
     pub fn is_replay(&self) -> bool {
         let source = self.picture().map(|picture| &picture.source);
-        matches!(source, Some(SourceKind::Recording(_)))
+        matches!(
+            source,
+            Some(SourceKind::Recording(_) | SourceKind::Log { .. })
+        )
     }
 
     fn replay_speed(&mut self, faster: bool) -> Option<Effect> {
@@ -120,7 +145,12 @@ impl App {
         (!self.is_paused()).then_some(Effect::Speed(self.speed))
     }
 
-    fn pace(&mut self, slower: bool) -> Option<Effect> {
+    fn pace(&mut self, slower: bool, t: Catalogue) -> Option<Effect> {
+        if let Recording::Other(pid) = self.recording {
+            let seconds = self.interval().as_secs_f64();
+            self.notify(t.chrome_recorder_interval(pid, seconds).into_owned());
+            return None;
+        }
         let now = u64::try_from(self.interval.as_millis()).unwrap_or(u64::MAX);
         let next = if slower {
             INTERVALS_MS.iter().find(|ms| **ms > now)
@@ -132,7 +162,10 @@ impl App {
     }
 
     fn copy(&mut self, t: Catalogue) -> Option<Effect> {
-        let lines = support_lines(self.picture()?, self.selection()?);
+        let lines = match self.view {
+            View::Meter => meter_lines(self.picture()?)?,
+            _ => support_lines(self.picture()?, self.selection()?),
+        };
         self.notify(t.chrome_copied(lines.lines().count()).into_owned());
         Some(Effect::Copy(lines))
     }

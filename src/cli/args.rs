@@ -71,11 +71,11 @@ pub enum Command {
     Stream(Stream),
     /// The recorder alone
     Record(Record),
-    /// The screen on a recording
+    /// The screen on a recording or a log of another program
     Replay(Replay),
-    /// A recording as CSV or JSON lines
+    /// A recording or a log of another program as CSV or JSON lines
     Export(Export),
-    /// Verdicts with evidence, live or from a file (not in this version)
+    /// Verdicts with evidence, live or from a file
     Diagnose(Diagnose),
     /// Static checks of this instance (not in this version)
     Doctor(Doctor),
@@ -105,9 +105,6 @@ pub enum Command {
     /// Write the manual page to stdout
     #[command(after_help = "Examples:\n  nameplate man | man -l -\n  nameplate man > nameplate.1")]
     Man,
-    /// The probe process (started by nameplate itself)
-    #[command(hide = true)]
-    Probe(Probe),
 }
 
 /// `nameplate demo`
@@ -192,11 +189,15 @@ pub struct Record {
 #[command(after_help = "Examples:
   nameplate replay run.nmp --speed 60
   nameplate replay run.nmp --at 2026-03-01T12:00:00Z
+  nameplate replay gpu.csv --tz Asia/Shanghai
 
 Space holds it, + and - change the speed.")]
 pub struct Replay {
-    /// A recording.
+    /// A recording, or a log: nvidia-smi --query-gpu CSV or dmon, gpu_log.jsonl, nameplate stream.
     pub file: PathBuf,
+    /// The columns of a log without a header, by the names of nvidia-smi --query-gpu.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = super::foreign::column_name)]
+    pub columns: Vec<String>,
     /// How many recorded seconds pass in one, 0.1 to 10000.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = speed)]
     pub speed: f64,
@@ -210,10 +211,14 @@ pub struct Replay {
 #[command(after_help = "Examples:
   nameplate export run.nmp --to csv > run.csv
   nameplate export run.nmp --to csv --every 1m --from 2026-03-01T12:00:00Z
-  nameplate export run.nmp --to jsonl | jq '.devices[0].power_w'")]
+  nameplate export run.nmp --to jsonl | jq '.devices[0].power_w'
+  nameplate export gpu.csv --to csv --tz UTC > same.csv")]
 pub struct Export {
-    /// A recording.
+    /// A recording, or a log (nvidia-smi --query-gpu CSV or dmon, gpu_log.jsonl, nameplate stream); - is standard input.
     pub file: PathBuf,
+    /// The columns of a log without a header, by the names of nvidia-smi --query-gpu.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = super::foreign::column_name)]
+    pub columns: Vec<String>,
     /// What to write.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: ExportFormat,
@@ -232,12 +237,20 @@ pub struct Export {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   nameplate diagnose                 watch for 30 s, then say what is wrong
-  nameplate diagnose gpu.csv --format json
+  nameplate diagnose --for 5m --price 2.99
+  nameplate diagnose run.nmp         every episode of a recording
+  nameplate diagnose gpu.csv --tz Asia/Shanghai --format json
+  nvidia-smi dmon -o DT -c 60 | nameplate diagnose -
+  nameplate diagnose bare.csv --columns timestamp,index,utilization.gpu,power.draw
 
+Logs that are read: nvidia-smi --query-gpu with --format=csv, nvidia-smi dmon, gpu_log.jsonl, nameplate stream.
 Exit code 4 if anything that counts is sure, 3 if anything counts, else 0.")]
 pub struct Diagnose {
-    /// A recording or a foreign log; without it: live.
+    /// A recording or a log; - is standard input; without it: live.
     pub file: Option<PathBuf>,
+    /// The columns of a log without a header, by the names of nvidia-smi --query-gpu.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = super::foreign::column_name)]
+    pub columns: Vec<String>,
     /// How long to watch.
     #[arg(long = "for", value_name = "DURATION", default_value = "30s", value_parser = value::span)]
     pub span: Duration,
@@ -372,14 +385,6 @@ pub enum ConfigAction {
         /// Which file; without it: `--config`, else the user's own.
         file: Option<PathBuf>,
     },
-}
-
-/// `nameplate probe`, the child's side.
-#[derive(Debug, Clone, Args)]
-pub struct Probe {
-    /// The vendor whose library is opened.
-    #[arg(long, default_value = "nvidia")]
-    pub vendor: String,
 }
 
 fn speed(text: &str) -> Result<f64, String> {

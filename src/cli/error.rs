@@ -46,6 +46,9 @@ pub enum CliError {
         /// What to do.
         next: &'static str,
     },
+    /// Another process records into the file.
+    #[error("{0}")]
+    Busy(String),
     /// Something else, as one line.
     #[error("{0}")]
     Failed(String),

@@ -1,13 +1,13 @@
-//! `nameplate export`: a recording as CSV or JSON lines, one block in memory at a time.
+//! `nameplate export`: a recording or a log as CSV or JSON lines, one block in memory at a time.
 
 use super::args::{Export, ExportFormat};
 use super::recorder::{decoded, failure};
 use super::words::CatalogueWords;
-use super::{CliError, World};
+use super::{CliError, Settings, World, foreign};
 use crate::model::{Plates, Snapshot, SourceKind};
 use crate::publish::{EventCursor, snapshot_json_since, table_header, table_rows};
 use crate::record::{Reader, Record, StartRecord};
-use crate::session::Session;
+use crate::session::{Session, Start};
 use crate::text::{Catalogue, Lang};
 use jiff::{SignedDuration, Timestamp};
 use std::sync::Arc;
@@ -18,7 +18,10 @@ const PORTION: usize = 64 * 1024;
 const PAST_THE_END: SignedDuration = SignedDuration::from_hours(12);
 
 /// Writes the recording up to its end or its damage; the damage is an error, after everything that stands before it.
-pub(super) fn run(args: &Export, world: &mut World) -> Result<(), CliError> {
+pub(super) fn run(args: &Export, settings: &Settings, world: &mut World) -> Result<(), CliError> {
+    if !foreign::is_recording(&args.file) {
+        return log(args, settings, world);
+    }
     let failed = |error| failure("export", &error);
     let reader = Reader::open(&args.file).map_err(failed)?;
     let first = match args.from {
@@ -71,6 +74,44 @@ pub(super) fn run(args: &Export, world: &mut World) -> Result<(), CliError> {
         }
     }
     lines.flush(world)
+}
+
+/// Writes a log up to its end, or to the line that cannot be read.
+fn log(args: &Export, settings: &Settings, world: &mut World) -> Result<(), CliError> {
+    let mut log = foreign::open("export", &args.file, &args.columns, settings)?;
+    log.timed("export")?;
+    let plates = Plates::embedded().map_err(|error| CliError::Failed(error.to_string()))?;
+    let start = Start::new(log.config(settings));
+    let mut session = Session::new(start, Arc::new(plates), log.kind(&log.file));
+    let mut lines = Lines::new(args.to);
+    let mut failed = None;
+    for tick in &mut log.import {
+        let tick = match tick {
+            Ok(tick) => tick,
+            Err(error) => {
+                failed = Some(foreign::refused("export", &log.file, &error));
+                break;
+            }
+        };
+        if args.until.is_some_and(|until| tick.at > until) {
+            break;
+        }
+        session.fold(&tick);
+        if args.from.is_none_or(|from| tick.at >= from)
+            && lines.are_due(tick.at, args)
+            && let Some(snapshot) = session.snapshot()
+        {
+            lines.add(&snapshot)?;
+        }
+        if lines.text.len() >= PORTION {
+            lines.flush(world)?;
+        }
+    }
+    lines.flush(world)?;
+    for warning in log.import.warnings() {
+        world.complain(&foreign::told("export", &log.file, &warning));
+    }
+    failed.map_or(Ok(()), Err)
 }
 
 /// How sessions of this recording are begun.

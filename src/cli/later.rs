@@ -7,10 +7,6 @@ use crate::publish::platforms_json;
 /// The answer of a command that this version lacks.
 pub(super) fn not_in_this_version(command: &Command) -> CliError {
     let (command, instead) = match command {
-        Command::Diagnose(_) => (
-            "diagnose",
-            "`nameplate once` says what is already known of each device",
-        ),
         Command::Doctor(_) => (
             "doctor",
             "`nameplate once` says what is already known of each device",

@@ -6,12 +6,16 @@ pub mod args;
 mod background;
 pub mod config;
 mod demo;
+mod diagnose;
 mod error;
 mod export;
+mod foreign;
 mod later;
 mod lines;
+mod live;
 mod log;
 mod once;
+mod past;
 mod probe;
 mod record;
 mod recorder;
@@ -25,6 +29,8 @@ mod stream;
 pub mod value;
 mod words;
 
+#[cfg(test)]
+mod diagnose_tests;
 #[cfg(test)]
 mod record_tests;
 #[cfg(test)]
@@ -102,6 +108,10 @@ impl World {
 
 /// Runs the program: `arguments` with the program's name first. Answers with the exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, world: &mut World) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(told) = probe::told(&arguments) {
+        return probe::run_probe(told);
+    }
     let mut cli = match parse(arguments) {
         Ok(cli) => cli,
         Err(error) => return usage(&error, world),
@@ -128,17 +138,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, world: &mut World) -> 
     }
 }
 
-/// The arguments, and where each came from. A probe is told everything by its parent: what the environment says to the
-/// parent, wrong or outvoted by a flag, is not for it. A variable that is set to nothing says nothing.
-fn parse(
-    arguments: impl IntoIterator<Item = OsString>,
-) -> Result<(Cli, clap::ArgMatches), clap::Error> {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
+/// The arguments, and where each came from. A variable that is set to nothing says nothing.
+fn parse(arguments: Vec<OsString>) -> Result<(Cli, clap::ArgMatches), clap::Error> {
     let mut command = Cli::command();
-    let probe = arguments.get(1).is_some_and(|first| first == "probe");
     command = command.mut_args(|arg| {
         let empty = |name| std::env::var_os(name).is_some_and(|value| value.is_empty());
-        if probe || arg.get_env().is_some_and(empty) {
+        if arg.get_env().is_some_and(empty) {
             arg.env(clap::builder::Resettable::Reset)
         } else {
             arg
@@ -162,7 +167,6 @@ fn usage(error: &clap::Error, world: &mut World) -> u8 {
 fn dispatch(command: Option<Command>, shared: &Shared, world: &mut World) -> Result<u8, CliError> {
     // What needs no settings works with a broken configuration too.
     match &command {
-        Some(Command::Probe(args)) => return Ok(probe::run_probe(args, shared)),
         Some(Command::Config(args)) => return small::config(args, shared, world).map(|()| 0),
         Some(Command::Completions { shell }) => {
             return small::completions(*shell, world).map(|()| 0);
@@ -171,15 +175,18 @@ fn dispatch(command: Option<Command>, shared: &Shared, world: &mut World) -> Res
         _ => {}
     }
     let (_, file) = config::load_any(shared.config.as_deref(), &world.folders)?;
+    if let Some(folder) = &file.state_dir {
+        world.folders.state = Some(folder.clone());
+    }
     let settings = Settings::merge(shared, file, &world.folders, &world.env);
     log::start(world);
     match command {
         None => screen::run(screen::Started::Live, &settings, world)?,
         Some(Command::Demo(args)) => demo::run(&args, &settings, world)?,
         Some(Command::Once(args)) => {
-            once::run(source::live(&settings), args.format, &settings, world)?
+            once::live(args.format, &settings, world)?;
         }
-        Some(Command::Stream(args)) => stream::run(source::live(&settings), &args, world)?,
+        Some(Command::Stream(args)) => stream::live(&args, &settings, world)?,
         Some(Command::Record(args)) if args.background => background::start(&args, world)?,
         Some(Command::Record(args)) if args.status => background::status(&args, world)?,
         Some(Command::Record(args)) if args.stop => background::stop(&args, world)?,
@@ -187,7 +194,8 @@ fn dispatch(command: Option<Command>, shared: &Shared, world: &mut World) -> Res
         Some(Command::Replay(args)) => {
             screen::run(screen::Started::Replay(&args), &settings, world)?;
         }
-        Some(Command::Export(args)) => export::run(&args, world)?,
+        Some(Command::Export(args)) => export::run(&args, &settings, world)?,
+        Some(Command::Diagnose(args)) => return diagnose::run(&args, &settings, world),
         Some(Command::Themes) => small::themes(&settings, world)?,
         Some(Command::Platforms(args)) => later::platforms(&args, world)?,
         Some(other) => return Err(later::not_in_this_version(&other)),

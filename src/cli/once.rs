@@ -1,11 +1,14 @@
 //! `nameplate once`: one snapshot of two samples, so that rates exist.
 
 use super::args::Format;
-use super::source::{Source, session};
+use super::live::{Following, Plan};
+use super::source::{self, Source, session};
 use super::words::CatalogueWords;
 use super::{CliError, Settings, World};
-use crate::model::{Control, ProbeStatus, Snapshot};
+use crate::app::News;
+use crate::model::{Control, ProbeStatus, Snapshot, SourceKind};
 use crate::publish::{TextOptions, snapshot_json, snapshot_text};
+use crate::session::Session;
 use crate::text::{Catalogue, Lang};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -16,6 +19,22 @@ const APART: Duration = Duration::from_millis(200);
 /// How long devices may take to answer; then the document says what is known.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Of this host: what its recorder has read, where one runs, else two samples of our own.
+pub(super) fn live(format: Format, settings: &Settings, world: &mut World) -> Result<(), CliError> {
+    let plan = Plan::new(settings, world, false)?;
+    let read = Following::open(&plan).ok().and_then(|recorder| {
+        let pid = recorder.pid();
+        Some((pid, recorded(recorder, &plan)?))
+    });
+    let Some((pid, snapshot)) = read else {
+        return run(source::live(settings), format, settings, world);
+    };
+    world.complain(&format!(
+        "nameplate: once: as process {pid} records it; the driver was not asked again\n"
+    ));
+    write(&snapshot, format, settings, world)
+}
+
 /// Takes the samples, writes the document, fails where there was no accelerator.
 pub(super) fn run(
     source: Source,
@@ -24,10 +43,19 @@ pub(super) fn run(
     world: &mut World,
 ) -> Result<(), CliError> {
     let snapshot = observe(source, settings.apart.unwrap_or(APART))?;
+    write(&snapshot, format, settings, world)
+}
+
+fn write(
+    snapshot: &Snapshot,
+    format: Format,
+    settings: &Settings,
+    world: &mut World,
+) -> Result<(), CliError> {
     match format {
         Format::Json => {
             let words = CatalogueWords::new(Catalogue::new(Lang::En), false);
-            world.say_json(&snapshot_json(&snapshot, "once", &words))?;
+            world.say_json(&snapshot_json(snapshot, "once", &words))?;
         }
         Format::Text => {
             let t = Catalogue::new(settings.screen.lang);
@@ -37,13 +65,50 @@ pub(super) fn run(
                 ascii,
                 ..TextOptions::default()
             };
-            world.say(&snapshot_text(&snapshot, &words, &t, options))?;
+            world.say(&snapshot_text(snapshot, &words, &t, options))?;
         }
     }
     if snapshot.devices.is_empty() {
         Err(CliError::NoAccelerator)
     } else {
         Ok(())
+    }
+}
+
+/// The newest that a recorder has, as soon as it is complete. `None`: it says nothing new.
+fn recorded(mut recorder: Following, plan: &Plan) -> Option<Snapshot> {
+    let mut session = recorder.take_session();
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline {
+        let snapshot = session.as_ref().and_then(Session::snapshot);
+        if recorder.is_fresh()
+            && let Some(snapshot) = snapshot.filter(all_have_answered)
+        {
+            return Some(snapshot);
+        }
+        std::thread::sleep(recorder.left().min(APART));
+        for news in recorder.look(plan) {
+            session = heard(session, news, plan);
+        }
+    }
+    None
+}
+
+fn heard(session: Option<Session>, news: News, plan: &Plan) -> Option<Session> {
+    match news {
+        News::Session(session) => Some(*session),
+        News::Start(start) => match session {
+            Some(mut session) => {
+                session.take_up(*start);
+                Some(session)
+            }
+            None => Some(Session::new(*start, plan.plates.clone(), SourceKind::Live)),
+        },
+        News::Tick(tick) => session.map(|mut session| {
+            session.fold(&tick);
+            session
+        }),
+        _ => session,
     }
 }
 

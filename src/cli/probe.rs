@@ -1,25 +1,61 @@
 //! The child's side of a probe process.
 
-use super::args::Probe;
-use super::shared::Shared;
 use crate::model::Vendor;
 use crate::probe::nvidia::{Nvidia, NvidiaOptions};
 use crate::probe::serve_from_stdin;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Runs the probe of one vendor until its parent closes the pipe. It reads no configuration: its parent hands on what it
-/// needs as flags (`--nvml-library`, `--root`). Answers with the exit code.
-pub(super) fn run_probe(args: &Probe, shared: &Shared) -> u8 {
-    let vendor = match args.vendor.as_str() {
-        "nvidia" => Vendor::Nvidia,
-        "iluvatar" => Vendor::Iluvatar,
-        _ => return 2,
+/// What the parent tells a probe: all that it needs, as it reads no configuration and no environment.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Told {
+    vendor: Vendor,
+    root: PathBuf,
+    library: Option<PathBuf>,
+}
+
+/// The arguments of `nameplate probe --vendor V --root DIR [--nvml-library PATH]` as `source` gives them; `None` for all
+/// else, which the command line's own reader answers. Not by that reader, because its code and tables are a
+/// megabyte of memory that a probe would hold for days.
+pub(super) fn told(arguments: &[OsString]) -> Option<Told> {
+    let [_, probe, pairs @ ..] = arguments else {
+        return None;
     };
+    let mut told = Told {
+        vendor: Vendor::Nvidia,
+        root: PathBuf::from("/"),
+        library: None,
+    };
+    let (pairs, rest) = pairs.as_chunks::<2>();
+    if probe != "probe" || !rest.is_empty() {
+        return None;
+    }
+    for [flag, value] in pairs {
+        match flag.to_str()? {
+            "--vendor" => told.vendor = vendor(value.to_str()?)?,
+            "--root" => told.root = value.into(),
+            "--nvml-library" => told.library = Some(value.into()),
+            _ => return None,
+        }
+    }
+    Some(told)
+}
+
+fn vendor(name: &str) -> Option<Vendor> {
+    match name {
+        "nvidia" => Some(Vendor::Nvidia),
+        "iluvatar" => Some(Vendor::Iluvatar),
+        _ => None,
+    }
+}
+
+/// Runs the probe of one vendor until its parent closes the pipe. Answers with the exit code.
+pub(super) fn run_probe(told: Told) -> u8 {
     let nvidia = Nvidia::new(NvidiaOptions {
-        library: shared.nvml_library.clone(),
-        root: shared.root.clone().unwrap_or_else(|| PathBuf::from("/")),
-        vendor,
+        library: told.library,
+        root: told.root,
+        vendor: told.vendor,
     });
     match serve_from_stdin(Arc::new(nvidia)) {
         Ok(()) => 0,
@@ -27,6 +63,34 @@ pub(super) fn run_probe(args: &Probe, shared: &Shared) -> u8 {
             // Its stderr is the probe's log.
             tracing::warn!(%error, "the probe ended");
             1
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+
+    fn of(line: &str) -> Option<Told> {
+        told(&line.split(' ').map(OsString::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_probe_takes_what_its_parent_gives_and_nothing_else() {
+        let all = of("n probe --vendor iluvatar --root /r --nvml-library /l.so").unwrap();
+        assert_eq!(all.vendor, Vendor::Iluvatar);
+        assert_eq!((all.root, all.library), ("/r".into(), Some("/l.so".into())));
+        assert_eq!(of("n probe").unwrap().root, PathBuf::from("/"));
+        for other in [
+            "n",
+            "n once",
+            "n probe --help",
+            "n probe --root",
+            "n probe --vendor acme",
+            "n probe --price 2",
+        ] {
+            assert_eq!(of(other), None, "{other}");
         }
     }
 }

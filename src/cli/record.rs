@@ -2,7 +2,7 @@
 
 use super::args::Record;
 use super::background::{detach, file_of};
-use super::recorder::{Recorder, Turn};
+use super::recorder::{Recorder, Turn, event, place_warning};
 use super::signals::{Signals, until};
 use super::source::Source;
 use super::{CliError, World};
@@ -20,8 +20,8 @@ const WAITING: usize = 256;
 /// Records until the time, a signal or the source ends it; then the file is sealed.
 pub(super) fn run(source: Source, args: &Record, world: &mut World) -> Result<(), CliError> {
     let path = file_of(args, world)?;
-    if args.detached {
-        detach()?;
+    if args.detached && !detach(&path)? {
+        return Ok(());
     }
     let mut recorder = Recorder::open(&path, source.config)?;
     let starting = |operation: &str, source| CliError::System {
@@ -46,6 +46,10 @@ pub(super) fn run(source: Source, args: &Record, world: &mut World) -> Result<()
         std::process::id(),
         std::process::id(),
     );
+    let warning = place_warning(&path);
+    if let Some(warning) = &warning {
+        world.complain(&format!("nameplate: record: {warning}\n"));
+    }
     if let Journal::Rollback { file_system } = recorder.journal() {
         world.complain(&format!(
             "nameplate: record: the file lies on a network volume ({file_system}): each second is written through, \
@@ -57,7 +61,7 @@ pub(super) fn run(source: Source, args: &Record, world: &mut World) -> Result<()
     let result = runtime.block_on(async {
         let mut signals =
             Signals::new().map_err(|error| starting("listening for signals", error))?;
-        keep(&mut recorder, ticks, args, &mut signals, world).await
+        keep(&mut recorder, ticks, args, warning, &mut signals, world).await
     });
     handle.tell(Control::Stop);
     let ticks = recorder.ticks();
@@ -82,10 +86,14 @@ async fn keep(
     recorder: &mut Recorder,
     mut ticks: Receiver<Tick>,
     args: &Record,
+    warning: Option<String>,
     signals: &mut Signals,
     world: &mut World,
 ) -> Result<(), CliError> {
     let end = args.span.and_then(|span| Instant::now().checked_add(span));
+    // What happened to the recording itself, for the next tick.
+    let mut told = Vec::new();
+    let mut warning = warning;
     loop {
         let tick = tokio::select! {
             biased;
@@ -93,9 +101,14 @@ async fn keep(
             () = until(end) => return Ok(()),
             tick = ticks.recv() => tick,
         };
-        let Some(tick) = tick else { return Ok(()) };
+        let Some(mut tick) = tick else { return Ok(()) };
         let at = tick.at;
-        match recorder.take(tick)? {
+        told.extend(warning.take().map(|warning| event(at, &warning)));
+        tick.events.append(&mut told);
+        let turn = recorder.take(tick)?;
+        told.extend(turn.as_ref().map(|turn| turn.event(at)));
+        told.extend(recorder.marks());
+        match turn {
             None => {}
             Some(Turn::Paused(reason)) => world.complain(&format!(
                 "nameplate: record: paused since {at:.0}: {}; it goes on by itself when there is room\n",

@@ -1,10 +1,11 @@
 //! `record`, `export` and `replay` as a user meets them.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use super::args::{Record, Replay};
+use super::args::{Cli, Record, Replay};
+use super::config::Folders;
 use super::recorder::Recorder;
 use super::tests::{answer, one_device, source, tick, world};
-use super::{record, source as sources};
+use super::{Settings, record, source as sources};
 use crate::app::{Action, App, Effect};
 use crate::model::*;
 use crate::simulate::Simulation;
@@ -62,7 +63,9 @@ fn file() -> (tempfile::TempDir, PathBuf) {
 fn a_recording_says_where_it_is_and_what_is_in_it() {
     let (_folder, path) = file();
     let (stdout, stderr) = recorded(one_device(), &path);
-    assert_eq!(stderr, "");
+    let said = super::recorder::place_warning(&path)
+        .map(|warning| format!("nameplate: record: {warning}\n"));
+    assert_eq!(stderr, said.unwrap_or_default());
     let lines: Vec<&str> = stdout.lines().collect();
     assert!(lines[0].starts_with(&format!("recording into {}; process ", path.display())));
     assert_eq!(
@@ -133,7 +136,10 @@ fn what_cannot_be_exported_is_one_line_with_a_next_step() {
     std::fs::write(&path, "timestamp, index, power.draw [W]\n").unwrap();
     let (code, stdout, stderr) = export(&path, "--to csv");
     assert_eq!((code, stdout.as_str(), stderr.lines().count()), (1, "", 1));
-    assert!(stderr.contains("is not a recording; next: "), "{stderr}");
+    assert!(
+        stderr.contains("line 1: not a log that is read here; next: "),
+        "{stderr}"
+    );
     let (code, _, stderr) = export(Path::new("/nowhere/a.nmp"), "--to csv");
     assert_eq!((code, stderr.lines().count()), (1, 1), "{stderr}");
 }
@@ -203,10 +209,14 @@ fn replayed(path: &Path) -> (crate::session::Session, Snapshot) {
     let live = run(path, all.clone());
     let arguments = Replay {
         file: path.to_owned(),
+        columns: Vec::new(),
         speed: 10_000.0,
         at: Some(all[99].at),
     };
-    let source = sources::replay(&arguments).unwrap();
+    let cli = <Cli as clap::Parser>::try_parse_from(["nameplate"]).unwrap();
+    let file = super::config::parse("").unwrap();
+    let settings = Settings::merge(&cli.shared, file, &Folders::default(), |_| None);
+    let source = sources::replay(&arguments, &settings).unwrap();
     assert_eq!(source.kind, SourceKind::Recording("a.nmp".to_owned()));
     let mut session = sources::session_from(source.kind, source.start.unwrap()).unwrap();
     let (sender, ticks) = std::sync::mpsc::channel();
@@ -255,5 +265,8 @@ fn what_cannot_be_replayed_is_told_before_the_screen_is_taken() {
     std::fs::write(&path, "not a recording\n").unwrap();
     let (code, stdout, stderr) = answer(&["replay", path.to_str().unwrap()], None);
     assert_eq!((code, stdout.as_str(), stderr.lines().count()), (1, "", 1));
-    assert!(stderr.contains("is not a recording; next: "), "{stderr}");
+    assert!(
+        stderr.contains("line 1: not a log that is read here; next: "),
+        "{stderr}"
+    );
 }

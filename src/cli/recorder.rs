@@ -1,8 +1,12 @@
 //! A session and its recording: what was there before is taken up, ticks go in, a full disk is waited for.
 
+use super::past::{Past, past};
 use super::{CliError, World};
-use crate::model::{Change, Config, DeviceId, Plates, SourceKind, Tick};
-use crate::record::{Journal, Limits, Reader, Record, RecordError, StartRecord, Writer};
+use crate::model::{Change, Config, DeviceId, Event, EventKind, Plates, SourceKind, Tick};
+use crate::record::{
+    Follower, Journal, Limits, Mark, Marks, RecordError, StartRecord, Writer,
+    vanishes_with_container,
+};
 use crate::session::{Session, Start};
 use crate::units::MonoTime;
 use jiff::Timestamp;
@@ -24,7 +28,9 @@ const INTRODUCED_AFTER: u32 = 5;
 pub(super) fn default_file(world: &World) -> Result<PathBuf, CliError> {
     let folder = world.folders.state.as_ref().ok_or_else(|| {
         CliError::Failed(
-            "record: there is no home for a state folder; next: name a file with -o".to_owned(),
+            "record: there is no home for a state folder; next: name a file with -o, or a folder with state_dir in the \
+             configuration"
+                .to_owned(),
         )
     })?;
     std::fs::DirBuilder::new()
@@ -36,7 +42,36 @@ pub(super) fn default_file(world: &World) -> Result<PathBuf, CliError> {
             source,
             next: "name a file with -o",
         })?;
-    Ok(folder.join("recording.nmp"))
+    Ok(in_folder(folder))
+}
+
+/// The recording that lies in a state folder.
+pub(super) fn in_folder(folder: &Path) -> PathBuf {
+    folder.join("recording.nmp")
+}
+
+/// What is to be said where a recording goes with its container.
+pub(super) fn place_warning(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    vanishes_with_container(folder).then(|| {
+        format!(
+            "{} lies in the container's own layer and goes with it; next: name a mounted volume, with -o or with \
+             state_dir under [record] in the configuration",
+            crate::text::clean(&path.to_string_lossy())
+        )
+    })
+}
+
+/// A thing that happened to a recording.
+pub(super) fn event(at: Timestamp, text: &str) -> Event {
+    Event {
+        at,
+        device: None,
+        kind: EventKind::Recording,
+        text: text.into(),
+        data: Vec::new(),
+    }
 }
 
 /// A failure of a recording as the one line of a command.
@@ -44,7 +79,7 @@ pub(super) fn failure(command: &str, error: &RecordError) -> CliError {
     let next = match error {
         RecordError::Busy { .. } => "name another file with -o, or end that process",
         RecordError::NotARecording { .. } => {
-            "name a file that `nameplate record` wrote (logs of other programs are not in this version)"
+            "name a file that `nameplate record` wrote, or a log (`nameplate diagnose --help` says which are read)"
         }
         RecordError::TooNew { .. } => "use the version that wrote it, or a later one",
         RecordError::Damaged { .. } => {
@@ -55,7 +90,11 @@ pub(super) fn failure(command: &str, error: &RecordError) -> CliError {
             "check the path and its permissions"
         }
     };
-    CliError::Failed(format!("{command}: {error}; next: {next}"))
+    let line = format!("{command}: {error}; next: {next}");
+    match error {
+        RecordError::Busy { .. } => CliError::Busy(line),
+        _ => CliError::Failed(line),
+    }
 }
 
 /// The session's own bytes in a recording.
@@ -80,23 +119,27 @@ pub(super) enum Turn {
     Resumed,
 }
 
-/// What an earlier run left.
-struct Earlier {
-    start: Start,
-    at: Timestamp,
-    mono: MonoTime,
+impl Turn {
+    /// The same as an event.
+    pub(super) fn event(&self, at: Timestamp) -> Event {
+        match self {
+            Self::Paused(reason) => event(at, &format!("The recording pauses: {reason}")),
+            Self::Resumed => event(at, "The recording goes on"),
+        }
+    }
 }
 
 /// Records a session.
 pub(super) struct Recorder {
     writer: Writer,
     session: Session,
-    plates: Arc<Plates>,
     config: Config,
-    earlier: Option<Earlier>,
-    /// Devices of the earlier run that this one has not seen.
-    unseen: Vec<DeviceId>,
-    ticks_with_devices: u32,
+    earlier: Option<Past>,
+    goes_on: bool,
+    unseen: Unseen,
+    marks: Marks,
+    /// Notes that were given out, with their files, until they are in the recording.
+    given: Vec<(PathBuf, Mark)>,
     paused: Option<MonoTime>,
     /// The next Start says more than the ticks before it.
     fresh: bool,
@@ -112,18 +155,26 @@ impl Recorder {
         let writer = Writer::open(path, Limits::default()).map_err(failed)?;
         let plates = Plates::embedded().map_err(|error| CliError::Failed(error.to_string()))?;
         let plates = Arc::new(plates);
-        let earlier = earlier(path, &plates).map_err(failed)?;
+        let earlier = Follower::open(path)
+            .and_then(|mut file| past(&mut file, config.history, &plates))
+            .map_err(failed)?;
         Ok(Self {
             writer,
-            session: Session::new(Start::new(config.clone()), plates.clone(), SourceKind::Live),
-            plates,
+            session: Session::new(Start::new(config.clone()), plates, SourceKind::Live),
             config,
             earlier,
-            unseen: Vec::new(),
-            ticks_with_devices: 0,
+            goes_on: false,
+            unseen: Unseen::default(),
+            marks: Marks::beside(path),
+            given: Vec::new(),
             paused: None,
             fresh: true,
         })
+    }
+
+    /// Whether an earlier run's session goes on in this one.
+    pub(super) const fn goes_on(&self) -> bool {
+        self.goes_on
     }
 
     /// How the file is journalled.
@@ -147,7 +198,7 @@ impl Recorder {
     /// The file cannot be used any more. A full disk is no error: it is waited for.
     pub(super) fn take(&mut self, mut tick: Tick) -> Result<Option<Turn>, CliError> {
         self.take_up(&tick);
-        self.let_go(&mut tick);
+        self.unseen.amend(&mut tick);
         let tries = self
             .paused
             .is_none_or(|since| tick.mono.seconds_since(since) >= RETRY_S);
@@ -167,6 +218,7 @@ impl Recorder {
         match stored.and_then(|()| self.writer.append(&tick, snapshot.as_ref())) {
             Ok(()) => {
                 self.fresh = false;
+                self.took_marks();
                 Ok(self.paused.take().map(|_| Turn::Resumed))
             }
             Err(RecordError::Full { reason, .. }) => {
@@ -188,6 +240,51 @@ impl Recorder {
             .map_err(|error| failure("record", &error))
     }
 
+    /// Notes that other processes left since the last look, as events of the next tick.
+    pub(super) fn marks(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        if self.paused.is_some() {
+            return events;
+        }
+        for (file, mark) in self.marks.waiting() {
+            if self.given.iter().any(|(given, _)| *given == file) {
+                continue;
+            }
+            // Its file outlived the recorder that took it up.
+            if self.is_known(&mark) {
+                self.marks.took(&file);
+                continue;
+            }
+            events.push(Event {
+                at: mark.at,
+                device: None,
+                kind: EventKind::Mark,
+                text: mark.text.as_str().into(),
+                data: Vec::new(),
+            });
+            self.given.push((file, mark));
+        }
+        events
+    }
+
+    /// The files of notes that are in the recording go.
+    fn took_marks(&mut self) {
+        if self.given.is_empty() || !self.writer.is_flushed() {
+            return;
+        }
+        let given = std::mem::take(&mut self.given);
+        let (kept, waiting): (Vec<_>, Vec<_>) =
+            given.into_iter().partition(|(_, mark)| self.is_known(mark));
+        kept.iter().for_each(|(file, _)| self.marks.took(file));
+        self.given = waiting;
+    }
+
+    fn is_known(&self, mark: &Mark) -> bool {
+        self.session.events().iter().rev().any(|event| {
+            event.kind == EventKind::Mark && event.at == mark.at && *event.text == *mark.text
+        })
+    }
+
     /// With the first tick: the earlier run's session goes on where the host has not booted since. What lies between is
     /// unobserved.
     fn take_up(&mut self, tick: &Tick) {
@@ -200,23 +297,45 @@ impl Recorder {
         if apart.abs() > SAME_BOOT_S || tick.mono < earlier.mono {
             return;
         }
-        let mut start = earlier.start;
-        start.config = self.config.clone();
-        self.session = Session::new(start, self.plates.clone(), SourceKind::Live);
+        self.goes_on = true;
+        self.session = earlier.session;
+        self.session.configure(self.config.clone());
         if let Some(snapshot) = self.session.snapshot() {
             let ids = snapshot.devices.iter().map(|d| d.device.id.clone());
-            self.unseen = ids.collect();
+            self.unseen = Unseen::new(ids.collect());
         }
     }
 
-    /// A device that the earlier run had and this one's library does not list is gone.
-    fn let_go(&mut self, tick: &mut Tick) {
-        if self.unseen.is_empty() {
+    /// Devices of an earlier run that this one has not seen.
+    pub(super) const fn unseen(&self) -> &Unseen {
+        &self.unseen
+    }
+}
+
+/// Devices of an earlier run that this one's library has not listed: after a while they are gone.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Unseen {
+    devices: Vec<DeviceId>,
+    ticks_with_devices: u32,
+}
+
+impl Unseen {
+    /// All of an earlier run.
+    pub(super) const fn new(devices: Vec<DeviceId>) -> Self {
+        Self {
+            devices,
+            ticks_with_devices: 0,
+        }
+    }
+
+    /// Looks which of them a tick introduces, and says in it which are gone.
+    pub(super) fn amend(&mut self, tick: &mut Tick) {
+        if self.devices.is_empty() {
             return;
         }
         for change in &tick.changes {
             if let Change::Device(device) = change {
-                self.unseen.retain(|id| *id != device.id);
+                self.devices.retain(|id| *id != device.id);
                 self.ticks_with_devices = self.ticks_with_devices.max(1);
             }
         }
@@ -224,32 +343,8 @@ impl Recorder {
             self.ticks_with_devices += 1;
         }
         if self.ticks_with_devices > INTRODUCED_AFTER {
-            tick.changes.extend(self.unseen.drain(..).map(Change::Gone));
+            tick.changes
+                .extend(self.devices.drain(..).map(Change::Gone));
         }
     }
-}
-
-/// The session at the end of a recording. A Start of another version's making is left alone.
-fn earlier(path: &Path, plates: &Arc<Plates>) -> Result<Option<Earlier>, RecordError> {
-    let reader = Reader::open(path)?;
-    let Some(start) = reader.start_before(i64::MAX)? else {
-        return Ok(None);
-    };
-    let Ok(mut session) = postcard::from_bytes(&start.body)
-        .map(|s| Session::new(s, plates.clone(), SourceKind::Live))
-    else {
-        return Ok(None);
-    };
-    let mut last = None;
-    for record in reader.records(start.n) {
-        if let Record::Tick(_, tick) = record? {
-            session.fold(&tick);
-            last = Some((tick.at, tick.mono));
-        }
-    }
-    Ok(last.map(|(at, mono)| Earlier {
-        start: session.start(),
-        at,
-        mono,
-    }))
 }

@@ -1,16 +1,24 @@
 //! `nameplate` and `nameplate demo`: the screen on a source.
 
 use super::args::Replay;
+use super::live::handover::hand_over;
+use super::live::{Outlet, Plan, Watching};
 use super::source::{self, Source, session};
 use super::{CliError, Settings, World};
-use crate::app::App;
+use crate::app::{App, News};
+use crate::model::SourceKind;
 use crate::text::Catalogue;
+use crate::ui::Look;
 use crate::ui::glyphs::Charset;
-use crate::ui::run::{RunError, Running, Wanted, run as run_screen};
+use crate::ui::run::{Running, Wanted, run as run_screen};
 use crate::ui::terminal::{Options, install_panic_hook};
 use crate::ui::theme::{Depth, Theme};
-use crate::ui::{Look, terminal};
+use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::mpsc::unbounded_channel;
+
+/// How long a recording may take to be closed.
+const PATIENCE: Duration = Duration::from_millis(3500);
 
 /// What the screen was started for.
 #[derive(Debug, Clone, Copy)]
@@ -27,10 +35,11 @@ pub(super) enum Started<'a> {
 pub(super) fn run(
     started: Started<'_>,
     settings: &Settings,
-    world: &World,
+    world: &mut World,
 ) -> Result<(), CliError> {
     // Wrong names are told before the screen is taken.
     let mut first = Some(open(started, settings)?);
+    let mut watching: Option<Watching> = None;
     let look = look(settings, world)?;
     install_panic_hook();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -44,33 +53,67 @@ pub(super) fn run(
     let options = Options {
         term: (world.env)("TERM"),
     };
+    let world_of = &*world;
     let mut start = |wanted: Wanted| {
+        // What was watched before has been told to end; its file is closed before it is opened again.
+        if wanted == Wanted::First
+            && let Some(before) = watching.take()
+        {
+            let _ = before.end(PATIENCE);
+        }
         let source = match (wanted, first.take()) {
             (Wanted::First, Some(source)) => Ok(source),
             (Wanted::First, None) => open(started, settings),
-            (Wanted::Demo, _) => source::demo(None, settings),
+            (Wanted::Demo, _) => source::demo(None, settings).map(Some),
         };
-        source
-            .and_then(|source| begin(source, settings))
-            .map_err(|error| error.to_string())
+        let running = match source {
+            Ok(Some(source)) => begin(source, settings),
+            Ok(None) => watch(settings, world_of).map(|(running, watched)| {
+                watching = Some(watched);
+                running
+            }),
+            Err(error) => Err(error),
+        };
+        running.map_err(|error| error.to_string())
     };
     let result = runtime.block_on(run_screen(&options, &look, &mut start));
     // Leaving a runtime waits for its threads; nothing is waited for on the way out.
     runtime.shutdown_background();
-    result.map_err(|error| match error {
-        RunError::Screen(
-            terminal::ScreenError::NotATerminal | terminal::ScreenError::Dumb { .. },
-        ) => CliError::Failed(error.to_string()),
-        other => CliError::Failed(other.to_string()),
-    })
+    let ended = watching.map(|watching| watching.end(PATIENCE));
+    result.map_err(|error| CliError::Failed(error.to_string()))?;
+    match ended {
+        Some(Ok(Some(closed))) => hand_over(&closed, settings, world),
+        Some(Err(())) => Err(CliError::Failed(
+            "the recording could not be closed in time, and nothing records now; next: see whether its disk answers"
+                .to_owned(),
+        )),
+        Some(Ok(None)) | None => Ok(()),
+    }
 }
 
-fn open(started: Started<'_>, settings: &Settings) -> Result<Source, CliError> {
+/// The source that was asked for; `None` for this host, whose ticks may come from a recorder.
+fn open(started: Started<'_>, settings: &Settings) -> Result<Option<Source>, CliError> {
     match started {
-        Started::Live => Ok(source::live(settings)),
-        Started::Demo(case) => source::demo(case, settings),
-        Started::Replay(args) => source::replay(args),
+        Started::Live => Ok(None),
+        Started::Demo(case) => source::demo(case, settings).map(Some),
+        Started::Replay(args) => source::replay(args, settings).map(Some),
     }
+}
+
+/// Watches this host.
+fn watch(settings: &Settings, world: &World) -> Result<(Running, Watching), CliError> {
+    let plan = Plan::new(settings, world, true)?;
+    let session = session(SourceKind::Live, settings.config.clone())?;
+    let (sender, news) = unbounded_channel();
+    let outlet: Outlet = Arc::new(move |news| sender.send(news).is_ok());
+    let watching = Watching::start(plan, outlet).map_err(|source| CliError::System {
+        operation: "starting the source".to_owned(),
+        source,
+        next: "check the limits on processes and threads (ulimit -u)",
+    })?;
+    let app = App::new(session, settings.interval, settings.config.history);
+    let feed = watching.feed.clone();
+    Ok((Running { app, news, feed }, watching))
 }
 
 fn begin(source: Source, settings: &Settings) -> Result<Running, CliError> {
@@ -79,17 +122,17 @@ fn begin(source: Source, settings: &Settings) -> Result<Running, CliError> {
         Some(start) => source::session_from(source.kind, start)?,
         None => session(source.kind, source.config)?,
     };
-    let (sender, ticks) = unbounded_channel();
+    let (sender, news) = unbounded_channel();
     let feed = source
         .feed
-        .start(Box::new(move |tick| sender.send(tick).is_ok()))
+        .start(Box::new(move |tick| sender.send(News::Tick(tick)).is_ok()))
         .map_err(|source| CliError::System {
             operation: "starting the source".to_owned(),
             source,
             next: "check the limits on processes and threads (ulimit -u)",
         })?;
     let app = App::new(session, settings.interval, history).with_speed(source.speed);
-    Ok(Running { app, ticks, feed })
+    Ok(Running { app, news, feed })
 }
 
 /// Theme, glyphs, words and zone of this terminal.

@@ -33,7 +33,7 @@ pub struct Shared {
     /// Currency of the price [default: USD].
     #[arg(long, global = true, env = "NAMEPLATE_CURRENCY", value_name = "CODE", value_parser = currency)]
     pub currency: Option<Currency>,
-    /// In what steps it is billed: second, minute or hour [default: second].
+    /// In what steps it is billed: second, minute or hour [default: as the platform's rule says, else second].
     #[arg(long, global = true, env = "NAMEPLATE_GRANULARITY", value_name = "STEP", value_parser = value::granularity)]
     pub granularity: Option<Granularity>,
     /// When billing began (RFC 3339).
@@ -75,7 +75,7 @@ pub struct Shared {
     /// Another base address of the platform (no platform is asked in this version) (never from the environment).
     #[arg(long, global = true, value_name = "URL")]
     pub platform_url: Option<String>,
-    /// Keep no recording (the screen keeps none in this version).
+    /// Keep no recording while the screen runs; a recorder that runs already goes on.
     #[arg(long, global = true, env = "NAMEPLATE_NO_RECORD", num_args = 0, default_missing_value = "true", value_parser = FalseyValueParser::new())]
     pub no_record: Option<bool>,
 }

@@ -1,16 +1,18 @@
 //! Where ticks come from.
 
 use super::args::Replay as ReplayArgs;
+use super::foreign;
 use super::recorder::{decoded, failure};
 use super::{CliError, Settings};
 use crate::model::{Config, Feed, Plates, Price, PriceScope, PriceSource, SourceKind, Vendor};
 use crate::probe::{HostProbe, Live, LiveOptions, ProbeSpec, Reexec};
 use crate::publish::DemoCase;
-use crate::record::{Reader, Replay};
+use crate::record::{LogFeed, Reader, Replay};
 use crate::session::{Session, Start};
 use crate::simulate::{Simulation, cases};
 use crate::text::nearest;
 use rust_decimal::Decimal;
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -49,10 +51,7 @@ pub(super) fn live(settings: &Settings) -> Source {
             library.clone().into_os_string(),
         ]);
     }
-    let library = settings
-        .nvml_library
-        .as_ref()
-        .map_or_else(|| "libnvidia-ml.so.1".into(), |path| path.to_string_lossy());
+    let library = library(settings);
     let probes = vec![ProbeSpec {
         vendor: Vendor::Nvidia,
         library: Arc::from(&*library),
@@ -72,6 +71,14 @@ pub(super) fn live(settings: &Settings) -> Source {
         speed: 1.0,
         start: None,
     }
+}
+
+/// The library whose devices are read, as its probe reports it.
+pub(super) fn library(settings: &Settings) -> Cow<'_, str> {
+    settings
+        .nvml_library
+        .as_ref()
+        .map_or_else(|| "libnvidia-ml.so.1".into(), |path| path.to_string_lossy())
 }
 
 /// The simulation of a case.
@@ -105,11 +112,14 @@ pub(super) fn demo(case: Option<&str>, settings: &Settings) -> Result<Source, Cl
     })
 }
 
-/// A recording from a time on, or from its beginning.
+/// A recording or a log from a time on, or from its beginning.
 ///
 /// # Errors
 /// It cannot be read.
-pub(super) fn replay(args: &ReplayArgs) -> Result<Source, CliError> {
+pub(super) fn replay(args: &ReplayArgs, settings: &Settings) -> Result<Source, CliError> {
+    if !foreign::is_recording(&args.file) {
+        return log(args, settings);
+    }
     let failed = |error| failure("replay", &error);
     let reader = Reader::open(&args.file).map_err(failed)?;
     let shown_from = match args.at {
@@ -123,10 +133,7 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<Source, CliError> {
         )));
     };
     let start = decoded("replay", &record)?;
-    let name = args.file.file_name().map_or_else(
-        || args.file.display().to_string(),
-        |name| name.to_string_lossy().into_owned(),
-    );
+    let name = file_name(args);
     Ok(Source {
         feed: Box::new(Replay::new(
             args.file.clone(),
@@ -139,6 +146,25 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<Source, CliError> {
         speed: args.speed,
         start: Some(start),
     })
+}
+
+fn log(args: &ReplayArgs, settings: &Settings) -> Result<Source, CliError> {
+    let log = foreign::open("replay", &args.file, &args.columns, settings)?;
+    log.timed("replay")?;
+    Ok(Source {
+        kind: log.kind(&file_name(args)),
+        config: log.config(settings),
+        feed: Box::new(LogFeed::new(log.import, args.at, args.speed)),
+        speed: args.speed,
+        start: None,
+    })
+}
+
+fn file_name(args: &ReplayArgs) -> String {
+    args.file.file_name().map_or_else(
+        || args.file.display().to_string(),
+        |name| name.to_string_lossy().into_owned(),
+    )
 }
 
 /// The cases of the demo.

@@ -2,15 +2,21 @@
 
 use super::args::Stream;
 use super::lines::LineWriter;
+use super::live::{Outlet, Plan, Watching};
 use super::once::all_have_answered;
 use super::signals::{Signals, until};
-use super::source::{Source, session};
+#[cfg(test)]
+use super::source::Source;
+use super::source::session;
 use super::words::CatalogueWords;
-use super::{CliError, World};
-use crate::model::{Control, Tick};
+use super::{CliError, Settings, World};
+use crate::app::{News, Recording};
+use crate::model::{Control, FeedHandle, SourceKind, Tick};
 use crate::publish::{EventCursor, snapshot_json_since};
 use crate::session::Session;
-use crate::text::{Catalogue, Lang};
+use crate::text::{Catalogue, Lang, clean};
+use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, channel};
@@ -25,28 +31,50 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A signal waits so long for a reader that takes nothing; then the program ends all the same.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Writes lines until the count, the time, a signal or the reader ends it; each line is whole.
+/// Of this host: from its recorder's file where one runs, else from our own probes.
+pub(super) fn live(args: &Stream, settings: &Settings, world: &mut World) -> Result<(), CliError> {
+    let plan = Plan::new(settings, world, false)?;
+    let session = session(SourceKind::Live, settings.config.clone())?;
+    let begin = move |outlet: Outlet| Watching::start(plan, outlet).map(|watching| watching.feed);
+    write(session, begin, args, world)
+}
+
+/// Of any source.
+#[cfg(test)]
 pub(super) fn run(source: Source, args: &Stream, world: &mut World) -> Result<(), CliError> {
-    let starting = |operation: &str, source| CliError::System {
+    let session = session(source.kind, source.config)?;
+    let feed = source.feed;
+    let begin = move |outlet: Outlet| feed.start(Box::new(move |tick| outlet(News::Tick(tick))));
+    write(session, begin, args, world)
+}
+
+fn starting(operation: &str, source: std::io::Error) -> CliError {
+    CliError::System {
         operation: operation.to_owned(),
         source,
         next: "check the limits on processes, threads and open files (ulimit -a)",
-    };
+    }
+}
+
+/// Writes lines until the count, the time, a signal or the reader ends it; each line is whole.
+fn write(
+    session: Session,
+    begin: impl FnOnce(Outlet) -> std::io::Result<FeedHandle>,
+    args: &Stream,
+    world: &mut World,
+) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| starting("starting the stream", error))?;
-    let (sender, ticks) = channel(WAITING);
-    let session = session(source.kind, source.config)?;
+    let (sender, news) = channel(WAITING);
     let stdout = std::mem::replace(&mut world.stdout, Box::new(std::io::sink()));
     let lines =
         LineWriter::start(stdout).map_err(|error| starting("starting the stream", error))?;
-    let handle = source
-        .feed
-        .start(Box::new(move |tick| {
-            !matches!(sender.try_send(tick), Err(TrySendError::Closed(_)))
-        }))
-        .map_err(|error| starting("starting the probes", error))?;
+    let handle = begin(Arc::new(move |news| {
+        !matches!(sender.try_send(news), Err(TrySendError::Closed(_)))
+    }))
+    .map_err(|error| starting("starting the probes", error))?;
     let result = runtime.block_on(async {
         let mut signals =
             Signals::new().map_err(|error| starting("listening for signals", error))?;
@@ -55,7 +83,9 @@ pub(super) fn run(source: Source, args: &Stream, world: &mut World) -> Result<()
             cursor: EventCursor::default(),
             written: 0,
         };
-        let end = stream.write(ticks, args, &lines, &mut signals).await?;
+        let end = stream
+            .write(news, args, &lines, &mut signals, world)
+            .await?;
         let asked = matches!(end, End::Asked);
         tokio::select! {
             (stdout, result) = lines.finish() => {
@@ -94,21 +124,26 @@ struct Lines {
 impl Lines {
     async fn write(
         &mut self,
-        mut ticks: Receiver<Tick>,
+        mut news: Receiver<News>,
         args: &Stream,
         lines: &LineWriter,
         signals: &mut Signals,
+        world: &mut World,
     ) -> Result<End, CliError> {
         let begun = Instant::now();
         let end = args.span.and_then(|span| begun.checked_add(span));
+        let mut waiting = VecDeque::new();
         loop {
-            let tick = tokio::select! {
-                biased;
-                () = signals.any() => return Ok(End::Asked),
-                () = until(end) => return Ok(End::Done),
-                tick = ticks.recv() => tick,
+            let next = match waiting.pop_front() {
+                Some(next) => Some(next),
+                None => tokio::select! {
+                    biased;
+                    () = signals.any() => return Ok(End::Asked),
+                    () = until(end) => return Ok(End::Done),
+                    next = news.recv() => next,
+                },
             };
-            let Some(tick) = tick else {
+            let Some(next) = next else {
                 return match self.written {
                     0 => Err(CliError::NoSample {
                         command: "stream",
@@ -116,6 +151,17 @@ impl Lines {
                     }),
                     _ => Ok(End::Done),
                 };
+            };
+            let tick = match next {
+                News::Tick(tick) => tick,
+                News::All(all) => {
+                    waiting.extend(all);
+                    continue;
+                }
+                other => {
+                    self.hear(other, world);
+                    continue;
+                }
             };
             let Some(line) = self.line(&tick, begun.elapsed() > PATIENCE) else {
                 continue;
@@ -130,6 +176,24 @@ impl Lines {
             if args.count.is_some_and(|count| self.written >= count) {
                 return Ok(End::Done);
             }
+        }
+    }
+
+    /// Takes in what is no tick. What happened before the first line is not of this stream.
+    fn hear(&mut self, news: News, world: &mut World) {
+        match news {
+            News::Session(session) => {
+                self.session = *session;
+                if let Some(snapshot) = self.session.snapshot() {
+                    self.cursor.advance(&snapshot);
+                }
+            }
+            News::Start(start) => self.session.take_up(*start),
+            News::Notice(text) => world.complain(&format!("nameplate: stream: {}\n", clean(&text))),
+            News::Recording(Recording::Other(pid)) => world.complain(&format!(
+                "nameplate: stream: as process {pid} records it; the driver is not asked again\n"
+            )),
+            _ => {}
         }
     }
 

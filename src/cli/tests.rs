@@ -249,7 +249,7 @@ fn a_closed_pipe_ends_quietly() {
 }
 
 /// Yields prepared ticks, then ends.
-struct Script(Vec<Tick>);
+pub(super) struct Script(pub(super) Vec<Tick>);
 
 impl Feed for Script {
     fn start(self: Box<Self>, mut sink: Sink) -> io::Result<FeedHandle> {
@@ -321,7 +321,7 @@ pub(super) fn source(ticks: Vec<Tick>) -> Source {
     }
 }
 
-fn settings() -> Settings {
+pub(super) fn settings() -> Settings {
     let cli = Cli::try_parse_from(["nameplate", "--price", "2.99"]).unwrap();
     let env = |name: &str| (name == "TERM").then(|| "xterm".to_owned());
     Settings::merge(

@@ -1,8 +1,11 @@
 //! What is known, in the words of a catalogue, for documents and text.
 
-use crate::app::verdicts;
 use crate::app::words::{self, Signs};
-use crate::model::{DeviceView, Episode, ProbeReport, Rejected, StateWord};
+use crate::app::{blind, verdicts};
+use crate::model::{
+    CannotSee, Cause, Confidence, DeviceView, Episode, Evidence, ProbeReport, Rejected, Snapshot,
+    StateWord,
+};
 use crate::publish::Words;
 use crate::text::Catalogue;
 
@@ -46,6 +49,28 @@ impl Words for CatalogueWords {
         device: &DeviceView,
     ) -> Vec<(String, Option<String>)> {
         verdicts::next(episode.cause, &episode.evidence, device, self.t)
+    }
+
+    fn evidence(&self, evidence: &Evidence) -> [String; 4] {
+        [
+            verdicts::witness(evidence.witness, self.t),
+            verdicts::number(evidence.witness, evidence.value, self.t, self.signs),
+            verdicts::bound(evidence, self.t, self.signs),
+            verdicts::whose(evidence.whose, self.t),
+        ]
+        .map(Into::into)
+    }
+
+    fn cause(&self, cause: Cause) -> String {
+        verdicts::cause(cause, self.t).into_owned()
+    }
+
+    fn confidence(&self, confidence: Confidence) -> String {
+        verdicts::confidence(confidence, self.t).into_owned()
+    }
+
+    fn cannot_see(&self, snapshot: &Snapshot) -> Vec<CannotSee> {
+        blind::cannot_see(snapshot, self.t)
     }
 
     fn rejected(&self, rejected: &Rejected) -> String {

@@ -19,6 +19,7 @@ pub mod wire;
 #[cfg(test)]
 mod tree;
 
+pub(crate) use clock::boot_now;
 pub use host::HostProbe;
 pub use host_source::HostSource;
 pub use live::{Live, LiveOptions};

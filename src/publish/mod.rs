@@ -6,9 +6,12 @@
 mod cost;
 mod demos;
 mod device;
+mod diagnosis;
+mod diagnosis_text;
 mod events;
 mod fields;
 mod number;
+mod platform;
 mod platforms;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -18,6 +21,8 @@ mod text;
 mod verdict;
 
 pub use demos::{DemoCase, demos_json};
+pub use diagnosis::{Diagnosis, DiagnosisResult, diagnosis_json};
+pub use diagnosis_text::diagnosis_text;
 pub use events::EventCursor;
 pub use number::timestamp;
 pub use platforms::platforms_json;
@@ -25,6 +30,7 @@ pub use snapshot::{snapshot_json, snapshot_json_since};
 pub use table::{table_header, table_rows};
 pub use text::{TextOptions, snapshot_text};
 
+use crate::model::{CannotSee, Cause, Confidence, Evidence, Snapshot};
 use crate::model::{DeviceView, Episode, ProbeReport, Rejected, StateWord};
 use serde_json::{Map, Value as Json};
 
@@ -48,6 +54,18 @@ pub trait Words {
     /// What to do about an episode of this device.
     fn episode_next(&self, episode: &Episode, device: &DeviceView)
     -> Vec<(String, Option<String>)>;
+
+    /// A number with its threshold: what was measured, the number, the threshold, whose that is.
+    fn evidence(&self, evidence: &Evidence) -> [String; 4];
+
+    /// A cause in a few words.
+    fn cause(&self, cause: Cause) -> String;
+
+    /// How sure a verdict is, in a word.
+    fn confidence(&self, confidence: Confidence) -> String;
+
+    /// Which evidence is out of reach, and how to get it.
+    fn cannot_see(&self, snapshot: &Snapshot) -> Vec<CannotSee>;
 
     /// Why a look-alike was turned down.
     fn rejected(&self, rejected: &Rejected) -> String;

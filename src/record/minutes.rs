@@ -1,6 +1,7 @@
 //! The plain table: a row for each device and minute, for `sqlite3` and for what outlives the blocks.
 
 use crate::model::{DeviceId, DeviceView, Figure, Phase, PhaseSeconds, Snapshot};
+use crate::units::MonoTime;
 use jiff::Timestamp;
 use rusqlite::{Connection, params};
 use std::collections::BTreeMap;
@@ -104,7 +105,10 @@ impl Row {
 pub(super) struct Minutes {
     /// Where the minute began: a whole one, but for the first of a run.
     began: Option<Timestamp>,
-    newest: Option<Timestamp>,
+    /// Under which time its rows stand, once they were written.
+    named: Option<Timestamp>,
+    /// First and newest instant on the boot clock, which no jump of the wall clock moves.
+    span: Option<(MonoTime, MonoTime)>,
     rows: BTreeMap<DeviceId, Row>,
     changed: bool,
 }
@@ -121,7 +125,15 @@ impl Minutes {
         if !self.is_over(at) {
             return;
         }
-        self.began = Timestamp::from_second(at.as_second().div_euclid(60) * 60).ok();
+        // A clock that was set begins a minute where it was set to.
+        let whole = at.as_second().div_euclid(60) * 60;
+        let follows = self
+            .began
+            .is_some_and(|began| whole - began.as_second() <= 60 && whole > began.as_second());
+        let begin = if follows { whole } else { at.as_second() };
+        self.began = Timestamp::from_second(begin).ok();
+        self.named = None;
+        self.span = self.span.map(|(_, newest)| (newest, newest));
         for row in self.rows.values_mut() {
             *row = Row {
                 samples: 0,
@@ -141,7 +153,8 @@ impl Minutes {
     pub(super) fn take(&mut self, snapshot: &Snapshot) {
         let whole = Timestamp::from_second(snapshot.at.as_second()).ok();
         self.began = self.began.or(whole);
-        self.newest = Some(snapshot.at);
+        let first = self.span.map_or(snapshot.mono, |(first, _)| first);
+        self.span = Some((first.min(snapshot.mono), snapshot.mono));
         self.changed = true;
         for view in &snapshot.devices {
             self.rows
@@ -158,10 +171,15 @@ impl Minutes {
         let (Some(began), true) = (self.began, self.changed) else {
             return Ok(());
         };
-        let at = format!("{began:.0}");
+        let named = match self.named {
+            Some(named) => named,
+            None => free_name(db, began)?,
+        };
+        self.named = Some(named);
+        let at = name(named);
         let seconds = self
-            .newest
-            .map_or(0.0, |newest| newest.duration_since(began).as_secs_f64());
+            .span
+            .map_or(0.0, |(first, newest)| newest.seconds_since(first).max(0.0));
         let mut insert = db.prepare(
             "INSERT OR REPLACE INTO minutes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
              ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
@@ -214,6 +232,30 @@ impl Minutes {
     /// What was gathered so far is in the file.
     pub(super) fn written(&mut self) {
         self.changed = false;
+    }
+}
+
+/// The first time from this one on, in steps of a millisecond, under which no rows stand: a clock that was set back
+/// comes by the same minute twice, and both are kept.
+fn free_name(db: &Connection, began: Timestamp) -> rusqlite::Result<Timestamp> {
+    let mut query = db.prepare("SELECT 1 FROM minutes WHERE at = ?1 LIMIT 1")?;
+    let mut named = began;
+    for _ in 0..1000 {
+        if !query.exists([name(named)])? {
+            break;
+        }
+        named = named
+            .checked_add(jiff::SignedDuration::from_millis(1))
+            .unwrap_or(began);
+    }
+    Ok(named)
+}
+
+fn name(at: Timestamp) -> String {
+    if at.subsec_nanosecond() == 0 {
+        format!("{at:.0}")
+    } else {
+        format!("{at:.3}")
     }
 }
 

@@ -8,7 +8,10 @@
 mod block;
 mod columns;
 mod error;
+mod follow;
+mod import;
 mod lock;
+mod marks;
 mod minutes;
 mod place;
 mod reader;
@@ -20,7 +23,10 @@ mod writer;
 mod tests;
 
 pub use error::RecordError;
-pub use place::Journal;
+pub use follow::Follower;
+pub use import::{Import, ImportError, ImportOptions, LogFeed, Warning};
+pub use marks::{Mark, Marks};
+pub use place::{Journal, vanishes_with_container};
 pub use reader::{Reader, Record, Records, StartRecord};
 pub use replay::Replay;
 pub use schema::SCHEMA_VERSION;

@@ -1,6 +1,6 @@
 //! Where a recording lies decides how it is journalled.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How writes survive a kill or a power loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,9 +53,79 @@ fn network_name(magic: u32) -> Option<&'static str> {
         .map(|(_, name)| *name)
 }
 
+/// Whether a folder lies in a container's own layer, which goes with the container: on the file system of `/`, where
+/// that one is an overlay or this is a container.
+#[must_use]
+pub fn vanishes_with_container(folder: &Path) -> bool {
+    let Ok(mounts) = std::fs::read_to_string("/proc/self/mountinfo") else {
+        return false;
+    };
+    let marked = ["/.dockerenv", "/run/.containerenv"]
+        .iter()
+        .any(|file| Path::new(file).exists());
+    // A folder that is not made yet will lie where its parent does.
+    let there = folder.ancestors().find_map(|f| f.canonicalize().ok());
+    there.is_some_and(|folder| is_in_own_layer(&mounts, marked, &folder))
+}
+
+/// File systems that a container's own layer is made of.
+const LAYERS: [&str; 3] = ["overlay", "fuse.fuse-overlayfs", "aufs"];
+
+/// `mounts` as in /proc/PID/mountinfo (man 5 proc_pid_mountinfo): the fifth field is the mount point, the first one after
+/// the dash the file system. Of mounts at one place the last one counts.
+fn is_in_own_layer(mounts: &str, in_container: bool, folder: &Path) -> bool {
+    let holder = mounts
+        .lines()
+        .filter_map(|line| {
+            let (place, about) = line.split_once(" - ")?;
+            let point = unescaped(place.split(' ').nth(4)?);
+            Some((point, about.split(' ').next()?))
+        })
+        .filter(|(point, _)| folder.starts_with(point))
+        .max_by_key(|(point, _)| point.components().count());
+    holder.is_some_and(|(point, kind)| {
+        point == Path::new("/") && (in_container || LAYERS.contains(&kind))
+    })
+}
+
+/// The kernel writes blanks and backslashes in octal.
+fn unescaped(text: &str) -> PathBuf {
+    let plain = [
+        ("\\040", " "),
+        ("\\011", "\t"),
+        ("\\012", "\n"),
+        ("\\134", "\\"),
+    ];
+    let text = plain.iter().fold(text.to_owned(), |text, (code, sign)| {
+        text.replace(code, sign)
+    });
+    PathBuf::from(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_containers_own_layer_is_told_from_its_volumes() {
+        let overlay = "481 466 0:62 / / rw,relatime master:1 - overlay overlay rw,lowerdir=/x\n\
+                       489 481 259:1 /v /workspace rw - ext4 /dev/sda1 rw\n\
+                       490 481 259:1 /v /my\\040data rw - ext4 /dev/sda1 rw\n\
+                       491 481 0:63 / /dev rw shared:2 - tmpfs tmpfs rw\n";
+        let plain = overlay.replace("overlay overlay", "zfs pool");
+        let own =
+            |mounts: &str, marked, folder: &str| is_in_own_layer(mounts, marked, Path::new(folder));
+        assert!(own(overlay, false, "/root/.local/state/nameplate"));
+        assert!(own(overlay, true, "/"));
+        assert!(!own(overlay, true, "/workspace/nameplate"));
+        assert!(!own(overlay, true, "/my data"));
+        assert!(own(overlay, true, "/workspaces"));
+        assert!(own(&plain, true, "/root"));
+        assert!(!own(&plain, false, "/root"), "a host's own disk");
+        for broken in ["", "x", "1 2 3 - ", " - overlay"] {
+            assert!(!own(broken, true, "/root"));
+        }
+    }
 
     #[test]
     fn network_volumes_are_known_by_their_number() {

@@ -34,7 +34,7 @@ pub enum Record {
 
 /// An open recording. It may be written while it is read.
 pub struct Reader {
-    db: Connection,
+    pub(super) db: Connection,
     path: PathBuf,
     first: i64,
 }

@@ -68,7 +68,7 @@ fn run(replay: &Replay, mut sink: Sink, mut pace: Pace) -> Result<(), RecordErro
 }
 
 /// When the next tick is due.
-struct Pace {
+pub(super) struct Pace {
     orders: Receiver<Control>,
     speed: f64,
     /// An instant of the recording and when it was shown; moved when the speed changes.
@@ -77,7 +77,7 @@ struct Pace {
 }
 
 impl Pace {
-    const fn new(speed: f64, orders: Receiver<Control>) -> Self {
+    pub(super) const fn new(speed: f64, orders: Receiver<Control>) -> Self {
         Self {
             orders,
             speed,
@@ -86,7 +86,7 @@ impl Pace {
         }
     }
 
-    fn stands_at(&mut self, mono: MonoTime) {
+    pub(super) fn stands_at(&mut self, mono: MonoTime) {
         self.newest = Some(mono);
         self.fixed = None;
     }
@@ -105,7 +105,7 @@ impl Pace {
     }
 
     /// Waits until a tick is due; `false` when nothing more is wanted.
-    fn wait_for(&mut self, tick: &Tick) -> bool {
+    pub(super) fn wait_for(&mut self, tick: &Tick) -> bool {
         let passed = self.newest.map_or(0.0, |n| tick.mono.seconds_since(n));
         if !(0.0..=GAP_INTERVALS * tick.interval.as_secs_f64()).contains(&passed) {
             self.stands_at(tick.mono.minus(tick.interval));

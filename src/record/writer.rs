@@ -221,8 +221,18 @@ impl Writer {
         if self.tail_samples >= SEAL_SAMPLES || full && self.tail_began.is_some() {
             self.flush()?;
             self.seal()?;
+            // Blocks go where a Start stands: one is asked for, and what is too much goes before it.
+            if self.is_over_limits(nanoseconds(tick.at))? {
+                self.started = None;
+            }
         }
         Ok(())
+    }
+
+    /// Whether all that was appended is in the file.
+    #[must_use]
+    pub fn is_flushed(&self) -> bool {
+        self.waiting.is_empty()
     }
 
     /// Seals what is there and leaves one plain file.
@@ -235,7 +245,11 @@ impl Writer {
         self.seal()?;
         // The room that rows have left is given back; where that fails, the file is only larger.
         let _ = self.give_back();
-        // Without the log the file can be copied and read anywhere. A reader that is at work keeps the log; so be it.
+        // Without the log the file can be copied and read anywhere. A reader that is at work keeps the log; then at least
+        // nothing is in it.
+        let _ = self
+            .db
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         let _ = self
             .db
             .pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()));
@@ -377,24 +391,7 @@ impl Writer {
     fn prune(&mut self, now_ns: i64) -> Result<(), RecordError> {
         let reading = |e: rusqlite::Error| meaning("reading", &self.path, &e);
         loop {
-            let pragma = |name| {
-                self.db
-                    .pragma_query_value(None, name, |row| row.get::<_, i64>(0))
-                    .map_err(reading)
-            };
-            let used = (pragma("page_count")? - pragma("freelist_count")?) * pragma("page_size")?;
-            let keep = i64::try_from(self.limits.keep.as_nanos()).unwrap_or(i64::MAX);
-            let oldest = self
-                .db
-                .query_row(
-                    "SELECT last_at_ns FROM blocks ORDER BY first LIMIT 1",
-                    [],
-                    |row| row.get::<_, i64>(0),
-                )
-                .optional()
-                .map_err(reading)?;
-            let too_old = oldest.is_some_and(|at| now_ns.saturating_sub(at) > keep);
-            let too_many = u64::try_from(used).is_ok_and(|used| used > self.limits.bytes);
+            let (too_old, too_many) = (self.is_too_old(now_ns)?, self.is_too_large()?);
             let second = self
                 .db
                 .query_row(
@@ -403,8 +400,8 @@ impl Writer {
                     |row| row.get::<_, Option<i64>>(0),
                 )
                 .map_err(reading)?;
-            let (true, Some(cut)) = (too_old || too_many, second) else {
-                return Ok(());
+            let Some(cut) = second.filter(|_| too_old || too_many) else {
+                return if too_many { self.prune_rows() } else { Ok(()) };
             };
             in_transaction(&self.db, |db| {
                 db.execute("DELETE FROM blocks WHERE last < ?1", [cut])?;
@@ -417,6 +414,53 @@ impl Writer {
             })
             .map_err(|e| meaning("writing to", &self.path, &e))?;
         }
+    }
+
+    /// There is no block left to go, and the rows that outlive them are too many: the oldest tenth goes.
+    fn prune_rows(&mut self) -> Result<(), RecordError> {
+        in_transaction(&self.db, |db| {
+            db.execute(
+                "DELETE FROM events WHERE rowid <= (SELECT min(rowid) + (max(rowid) - min(rowid)) / 10 FROM events)",
+                [],
+            )?;
+            db.execute(
+                "DELETE FROM minutes WHERE at <= (SELECT at FROM minutes ORDER BY at LIMIT 1 \
+                 OFFSET (SELECT count(*) / 10 FROM minutes))",
+                [],
+            )?;
+            Ok(())
+        })
+        .map_err(|e| meaning("writing to", &self.path, &e))
+    }
+
+    fn is_over_limits(&self, now_ns: i64) -> Result<bool, RecordError> {
+        Ok(self.is_too_large()? || self.is_too_old(now_ns)?)
+    }
+
+    /// Whether the oldest block is older than is kept.
+    fn is_too_old(&self, now_ns: i64) -> Result<bool, RecordError> {
+        let keep = i64::try_from(self.limits.keep.as_nanos()).unwrap_or(i64::MAX);
+        let oldest = self
+            .db
+            .query_row(
+                "SELECT last_at_ns FROM blocks ORDER BY first LIMIT 1",
+                [],
+                |row| row.get::<_, i64>(0),
+            )
+            .optional()
+            .map_err(|e| meaning("reading", &self.path, &e))?;
+        Ok(oldest.is_some_and(|at| now_ns.saturating_sub(at) > keep))
+    }
+
+    /// Whether the pages in use are more than is kept.
+    fn is_too_large(&self) -> Result<bool, RecordError> {
+        let pragma = |name| {
+            self.db
+                .pragma_query_value(None, name, |row| row.get::<_, i64>(0))
+                .map_err(|e| meaning("reading", &self.path, &e))
+        };
+        let used = (pragma("page_count")? - pragma("freelist_count")?) * pragma("page_size")?;
+        Ok(u64::try_from(used).is_ok_and(|used| used > self.limits.bytes))
     }
 
     fn failed(&self, operation: &'static str, reason: &str) -> RecordError {

@@ -8,6 +8,7 @@ mod happen;
 mod held;
 mod judge;
 mod known;
+mod platform;
 mod rate;
 mod series;
 mod thermal;
@@ -24,13 +25,14 @@ pub use view::worse;
 use crate::ledger::{Checkpoint, Ledger};
 use crate::model::{
     Config, DeviceId, Episode, Event, Host, HostSample, PlateEntry, Plates, ProbeReport, Process,
-    SourceKind, Startup, Vendor, Verdict,
+    SourceKind, Vendor, Verdict,
 };
 use crate::units::MonoTime;
 use crate::verdict::RuleSet;
 use derive::Derived;
 use device::DeviceState;
 use judge::Judge;
+use platform::PlatformState;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,11 +59,11 @@ pub struct Start {
     host_sample: Option<(MonoTime, HostSample)>,
     host_processes: Vec<Process>,
     probes: Vec<ProbeReport>,
-    startup: Startup,
     events: Arc<Vec<Event>>,
     past: Arc<Vec<Episode>>,
     driver: DriverSeen,
     last: Option<Instant>,
+    platform: PlatformState,
 }
 
 /// What the probes said of drivers so far.
@@ -104,6 +106,7 @@ impl Start {
 }
 
 /// Folds ticks.
+#[derive(Clone)]
 pub struct Session {
     start: Start,
     source: SourceKind,
@@ -119,31 +122,65 @@ impl Session {
     /// Begins, or goes on from where another session stood.
     #[must_use]
     pub fn new(start: Start, plates: Arc<Plates>, source: SourceKind) -> Self {
-        let rules = RuleSet::all().with_limits(limits(&start.config));
-        let ledger = Ledger::new(&start.config, start.ledger.clone());
         let mut session = Self {
-            ledger,
+            ledger: Ledger::new(&start.config, None),
             plates,
             source,
             series: BTreeMap::new(),
-            start,
+            start: Start::default(),
             derived: Vec::new(),
-            judge: Judge::new(rules),
+            judge: Judge::new(RuleSet::all()),
         };
-        let moment = session.moment();
-        session.derived = session
+        session.take_up(start);
+        session
+    }
+
+    /// Goes on from a `Start` that says more than what was folded so far; the charts stay.
+    pub fn take_up(&mut self, start: Start) {
+        self.ledger = Ledger::new(&start.config, start.ledger.clone());
+        self.judge.rules.set_limits(limits(&start.config));
+        self.start = start;
+        let moment = self.moment();
+        self.derived = self
             .start
             .devices
             .iter()
-            .map(|d| derive::derive(d, session.entry(d), moment))
+            .map(|d| derive::derive(d, self.entry(d), moment))
             .collect();
-        session
+    }
+
+    /// Takes another configuration; what was folded stays.
+    pub fn configure(&mut self, config: Config) {
+        let start = Start {
+            config,
+            ..self.start()
+        };
+        self.take_up(start);
+    }
+
+    /// How the probes fare.
+    #[must_use]
+    pub fn probes(&self) -> &[ProbeReport] {
+        &self.start.probes
+    }
+
+    /// What has happened, newest last; at most the last thousand.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.start.events
+    }
+
+    /// What the session folds with.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.start.config
     }
 
     /// With other rules than all of them; thresholds are the configuration's.
     #[must_use]
     pub fn with_rules(mut self, rules: RuleSet) -> Self {
-        self.judge = Judge::new(rules.with_limits(limits(&self.start.config)));
+        self.judge = Judge::new(rules);
+        self.judge.rules.set_limits(limits(&self.start.config));
         self
     }
 

@@ -3,21 +3,21 @@
 use super::look::Look;
 use super::terminal::{self, Input, InputError, Screen, ScreenError, Signal, Signals};
 use super::views;
-use crate::app::keymap::{Key, action_of};
-use crate::app::{Action, App, Effect};
-use crate::model::{Control, FeedHandle, Tick};
+use crate::app::keymap::Key;
+use crate::app::{App, Effect, News};
+use crate::model::{Control, FeedHandle};
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use crossterm::queue;
-use std::io::{self, Write};
+use std::io;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 /// A started source with the state that it fills.
 pub struct Running {
     /// The state.
     pub app: App,
-    /// Ticks as they come.
-    pub ticks: UnboundedReceiver<Tick>,
+    /// Ticks, and what else the source tells, as it comes.
+    pub news: UnboundedReceiver<News>,
     /// Steers the source.
     pub feed: FeedHandle,
 }
@@ -64,21 +64,19 @@ pub async fn run(
         let effect = tokio::select! {
             biased;
             signal = signals.next() => match signal {
-                Signal::Resize => { screen.resize()?; None }
+                Signal::Resize => { screen.resize(); None }
                 Signal::Continue => { screen.resume()?; None }
                 Signal::Suspend => Some(Effect::Suspend),
                 Signal::Terminate | Signal::Hangup | Signal::Interrupt => Some(Effect::Quit),
             },
             key = input.next() => match key {
-                Ok(key) => key_of(key)
-                    .and_then(|key| action_of(key, running.app.view()))
-                    .and_then(|action: Action| running.app.update(action, look.text)),
+                Ok(key) => key_of(key).and_then(|key| running.app.press(key, look.text)),
                 Err(InputError::Closed) => Some(Effect::Quit),
                 Err(InputError::Failed(error)) => return Err(RunError::Input(error)),
             },
-            tick = running.ticks.recv(), if !ended => {
-                match tick {
-                    Some(tick) => take(&mut running, &tick),
+            news = running.news.recv(), if !ended => {
+                match news {
+                    Some(news) => take(&mut running, news),
                     // A source that has ended leaves its last picture; keys go on.
                     None => ended = true,
                 }
@@ -90,7 +88,8 @@ pub async fn run(
             Some(Effect::Interval(interval)) => running.feed.tell(Control::Interval(interval)),
             Some(Effect::Speed(speed)) => running.feed.tell(Control::Speed(speed)),
             Some(Effect::Copy(text)) => copy(&mut screen, &text)?,
-            Some(Effect::Redraw) => screen.repaint()?,
+            Some(Effect::Mark(text)) => running.feed.tell(Control::Mark(text)),
+            Some(Effect::Redraw) => screen.repaint(),
             Some(Effect::Suspend) => {
                 let ended = terminal::suspend(&mut screen, &mut signals).await?;
                 if ended.is_some_and(Signal::ends) {
@@ -121,43 +120,27 @@ pub async fn run(
     }
 }
 
-/// Folds a tick and all that wait behind it, then makes one picture of them.
-fn take(running: &mut Running, tick: &Tick) {
-    running.app.fold(tick);
-    while let Ok(tick) = running.ticks.try_recv() {
-        running.app.fold(&tick);
+/// Takes in what was told and all that waits behind it, then makes one picture of it.
+fn take(running: &mut Running, news: News) {
+    running.app.hear(news);
+    while let Ok(news) = running.news.try_recv() {
+        running.app.hear(news);
     }
     running.app.refresh();
 }
 
 fn draw(screen: &mut Screen, app: &mut App, look: &Look) -> Result<(), RunError> {
-    screen
-        .terminal()
-        .draw(|frame| {
-            let area = frame.area();
-            views::draw(app, look, area, frame.buffer_mut());
-        })
-        .map(|_| ())
-        .map_err(|source| {
-            RunError::Screen(ScreenError::Terminal {
-                operation: "be drawn on",
-                source,
-            })
-        })
+    Ok(screen.draw(|frame| views::draw(app, look, frame.area, frame))?)
 }
 
 /// Puts text into the terminal's clipboard (OSC 52), also over SSH.
 fn copy(screen: &mut Screen, text: &str) -> Result<(), RunError> {
-    let sink = screen.terminal().backend_mut().sink_mut();
     let mut bytes = Vec::new();
-    queue!(bytes, CopyToClipboard::to_clipboard_from(text))
-        .and_then(|()| sink.write_all(&bytes))
-        .map_err(|source| {
-            RunError::Screen(ScreenError::Terminal {
-                operation: "be drawn on",
-                source,
-            })
-        })
+    // Writing to a vector does not fail.
+    if queue!(bytes, CopyToClipboard::to_clipboard_from(text)).is_ok() {
+        screen.write(&bytes)?;
+    }
+    Ok(())
 }
 
 /// The terminal library's key as ours.

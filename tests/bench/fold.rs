@@ -29,7 +29,6 @@ use nameplate::ui::glyphs::Charset;
 use nameplate::ui::terminal::Lean;
 use nameplate::ui::theme::{Depth, Theme};
 use nameplate::ui::{Look, views};
-use ratatui::Terminal;
 use ratatui::layout::Size;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -179,18 +178,14 @@ fn draw(name: &str, ticks: &[Tick]) {
         text: Catalogue::new(Lang::En),
         zone: jiff::tz::TimeZone::UTC,
     };
-    let mut terminal = Terminal::new(Lean::new(std::io::sink(), SIZE)).expect("a terminal");
+    let mut lean = Lean::new(std::io::sink(), SIZE);
     for tick in &ticks[..WARM] {
         app.fold(tick);
     }
     let mut frame = |app: &mut App| {
-        terminal
-            .draw(|frame| views::draw(app, &look, frame.area(), frame.buffer_mut()))
+        lean.draw(|frame| views::draw(app, &look, frame.area, frame))
             .expect("a frame");
-        (
-            terminal.backend().bytes_written(),
-            terminal.backend().writes(),
-        )
+        (lean.bytes_written(), lean.writes())
     };
     app.refresh();
     let before = frame(&mut app);

@@ -3,6 +3,8 @@
 //! The fake libraries are examples. `cargo test` without target flags builds them; before
 //! `cargo test --test it`, say `cargo build --examples`.
 
+mod agreement;
+mod bounds;
 mod commands;
 mod contract;
 mod corpus_cases;
@@ -10,6 +12,8 @@ mod fake_nvml;
 mod fake_nvml_process;
 mod hardy;
 mod house;
+mod logs;
+mod meter;
 mod nvidia;
 mod nvidia_captures;
 mod nvidia_states;
@@ -20,6 +24,7 @@ mod refresh;
 #[path = "../support/score.rs"]
 mod score;
 mod screens;
+mod sharing;
 mod stage;
 #[path = "../support/story.rs"]
 mod story;

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 const DEADLINE: Duration = Duration::from_secs(60);
 const PROGRAM: &str = env!("CARGO_BIN_EXE_nameplate");
 
-fn size(columns: u16, rows: u16) -> PtySize {
+pub(crate) fn size(columns: u16, rows: u16) -> PtySize {
     PtySize {
         rows,
         cols: columns,
@@ -31,7 +31,7 @@ fn cells(count: u16) -> NonZero<u16> {
 }
 
 /// A program in a terminal.
-struct Terminal {
+pub(crate) struct Terminal {
     master: Option<Box<dyn MasterPty + Send>>,
     keys: Option<Box<dyn Write + Send>>,
     output: Receiver<Vec<u8>>,
@@ -46,7 +46,7 @@ impl Terminal {
         Self::run_with(arguments, size, &[])
     }
 
-    fn run_with(arguments: &[&str], size: PtySize, variables: &[(&str, &str)]) -> Self {
+    pub(crate) fn run_with(arguments: &[&str], size: PtySize, variables: &[(&str, &str)]) -> Self {
         let home = tempfile::tempdir().unwrap();
         let pair = native_pty_system().openpty(size).unwrap();
         let mut command = CommandBuilder::new(PROGRAM);
@@ -90,7 +90,7 @@ impl Terminal {
     }
 
     /// Waits until the screen is as it should be.
-    fn until(&mut self, what: &str, mut holds: impl FnMut(&vt100::Screen) -> bool) {
+    pub(crate) fn until(&mut self, what: &str, mut holds: impl FnMut(&vt100::Screen) -> bool) {
         let began = Instant::now();
         while !holds(self.emulator.screen()) {
             let left = DEADLINE.saturating_sub(began.elapsed());
@@ -104,16 +104,21 @@ impl Terminal {
         }
     }
 
-    fn until_says(&mut self, text: &str) {
+    pub(crate) fn until_says(&mut self, text: &str) {
         self.until(text, |screen| screen.contents().contains(text));
     }
 
-    fn press(&mut self, keys: &str) {
+    pub(crate) fn press(&mut self, keys: &str) {
         self.keys
             .as_mut()
             .unwrap()
             .write_all(keys.as_bytes())
             .unwrap();
+    }
+
+    /// The time that the header shows.
+    pub(crate) fn clock(&self) -> String {
+        clock_of(self.emulator.screen())
     }
 
     fn resize(&mut self, size: PtySize) {
@@ -123,7 +128,7 @@ impl Terminal {
         self.master.as_ref().unwrap().resize(size).unwrap();
     }
 
-    fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.process_id().unwrap()
     }
 
@@ -131,8 +136,20 @@ impl Terminal {
         kill_process(pid(self.pid()), signal).unwrap();
     }
 
+    /// The terminal is gone, as when a connection breaks.
+    pub(crate) fn hang_up(&mut self) {
+        self.keys = None;
+        self.master = None;
+        // The reader's copy of the descriptor ends with its thread, which ends when nobody listens.
+        self.output = channel().1;
+    }
+
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     /// The end of the program, everything it wrote before taken in.
-    fn end(&mut self) -> ExitStatus {
+    pub(crate) fn end(&mut self) -> ExitStatus {
         let began = Instant::now();
         let status = loop {
             match self.output.recv_timeout(Duration::from_millis(20)) {
@@ -156,7 +173,7 @@ impl Terminal {
     }
 
     /// The shell's terminal is back.
-    fn assert_restored(&self) {
+    pub(crate) fn assert_restored(&self) {
         let screen = self.emulator.screen();
         assert!(!screen.alternate_screen(), "still on the alternate screen");
         assert!(!screen.hide_cursor(), "the cursor is still hidden");
@@ -172,16 +189,27 @@ impl Drop for Terminal {
     }
 }
 
+/// The end of the header's line.
+pub(crate) fn clock_of(screen: &vt100::Screen) -> String {
+    let text = screen.contents();
+    let header = text.lines().next().unwrap_or_default();
+    header
+        .split_whitespace()
+        .next_back()
+        .unwrap_or_default()
+        .to_owned()
+}
+
 fn modes(master: &dyn MasterPty) -> String {
     format!("{:?}", master.get_termios().unwrap())
 }
 
-fn pid(number: u32) -> Pid {
+pub(crate) fn pid(number: u32) -> Pid {
     Pid::from_raw(i32::try_from(number).unwrap()).unwrap()
 }
 
 /// Processes whose parent is `parent`, that have not ended.
-fn children_of(parent: u32) -> Vec<u32> {
+pub(crate) fn children_of(parent: u32) -> Vec<u32> {
     let numbers = fs::read_dir("/proc")
         .unwrap()
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
@@ -197,7 +225,7 @@ fn stat_of(process: u32) -> Option<(char, u32)> {
     Some((rest.next()?.chars().next()?, rest.next()?.parse().ok()?))
 }
 
-fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {
         assert!(began.elapsed() < DEADLINE, "waited for {what}");
@@ -207,7 +235,7 @@ fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-fn wait_until_gone(processes: &[u32]) {
+pub(crate) fn wait_until_gone(processes: &[u32]) {
     wait_for("the end of the probes", || {
         processes
             .iter()
@@ -305,12 +333,9 @@ fn a_terminal_without_a_cursor_is_refused() {
 fn a_closed_terminal_ends_the_program() {
     let mut terminal = Terminal::run(&["demo"], size(80, 24));
     terminal.until_says("7  H100");
-    terminal.keys = None;
-    terminal.master = None;
-    // The reader's copy of the descriptor ends with its thread, which ends when nobody listens.
-    terminal.output = channel().1;
+    terminal.hang_up();
     wait_for("the end of a program without terminal", || {
-        terminal.child.try_wait().unwrap().is_some()
+        terminal.has_ended()
     });
 }
 

@@ -7,7 +7,6 @@ use jiff::SignedDuration;
 use nameplate::app::keymap::Key;
 use nameplate::ui::terminal::Lean;
 use nameplate::ui::views;
-use ratatui::Terminal;
 use ratatui::layout::Size;
 
 /// Bytes of a refresh in the mean, 8 devices at 200x50 with every figure moving.
@@ -17,29 +16,23 @@ const STILL: u64 = 100;
 
 struct Wire {
     stage: Stage,
-    terminal: Terminal<Lean<Vec<u8>>>,
+    lean: Lean<Vec<u8>>,
 }
 
 impl Wire {
     fn new(stage: Stage, width: u16, height: u16) -> Self {
-        let terminal = Terminal::new(Lean::new(Vec::new(), Size { width, height })).unwrap();
-        Self { stage, terminal }
+        let lean = Lean::new(Vec::new(), Size { width, height });
+        Self { stage, lean }
     }
 
     /// Draws; gives bytes and writes of this frame.
     fn draw(&mut self) -> (u64, u64) {
-        let before = (
-            self.terminal.backend().bytes_written(),
-            self.terminal.backend().writes(),
-        );
+        let before = (self.lean.bytes_written(), self.lean.writes());
         let (app, look) = (&mut self.stage.app, &self.stage.look);
-        self.terminal
-            .draw(|frame| {
-                let area = frame.area();
-                views::draw(app, look, area, frame.buffer_mut());
-            })
+        self.lean
+            .draw(|frame| views::draw(app, look, frame.area, frame))
             .unwrap();
-        let after = self.terminal.backend();
+        let after = &self.lean;
         (after.bytes_written() - before.0, after.writes() - before.1)
     }
 }

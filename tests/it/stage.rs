@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use nameplate::app::keymap::{Key, action_of};
+use nameplate::app::keymap::Key;
 use nameplate::app::{App, Effect};
 use nameplate::model::{
     BoardId, Change, Config, DeviceId, Price, PriceScope, PriceSource, Sample, SourceKind, Tick,
@@ -150,8 +150,7 @@ impl Stage {
 
     /// A key through the keymap.
     pub(crate) fn press(&mut self, key: Key) -> Option<Effect> {
-        let action = action_of(key, self.app.view())?;
-        self.app.update(action, self.look.text)
+        self.app.press(key, self.look.text)
     }
 
     pub(crate) fn draw(&mut self, width: u16, height: u16) -> Buffer {

@@ -16,7 +16,7 @@ pub(super) struct Files {
     root: PathBuf,
     buffer: Vec<u8>,
     /// Files of the running kernel that are read each time: opening one costs more than reading it.
-    kept: Vec<(String, File)>,
+    kept: Vec<(PathBuf, File)>,
 }
 
 impl Files {
@@ -40,25 +40,29 @@ impl Files {
 
     /// A file's text; bytes that are not UTF-8 are replaced.
     pub(super) fn read(&mut self, absolute: &str) -> Reading<Cow<'_, str>> {
-        if self.is_live() && is_kept(absolute) {
-            return self.read_kept(absolute);
-        }
         let path = self.path(absolute);
+        if is_kept(absolute) {
+            return self.read_again(&path, LARGEST);
+        }
         self.read_at_most(&path, LARGEST)
     }
 
-    /// A file that stays open; the kernel makes its text anew when it is read from the start.
-    fn read_kept(&mut self, absolute: &str) -> Reading<Cow<'_, str>> {
-        let place = self.kept.iter().position(|(name, _)| name == absolute);
+    /// As [`Self::read_at_most`], of a file of the whole system that is read each time: on the running system it stays
+    /// open, as the kernel makes its text anew when it is read from the start.
+    pub(super) fn read_again(&mut self, path: &Path, limit: u64) -> Reading<Cow<'_, str>> {
+        if !self.is_live() {
+            return self.read_at_most(path, limit);
+        }
+        let place = self.kept.iter().position(|(name, _)| name == path);
         let (name, file) = match place {
             Some(place) => self.kept.swap_remove(place),
             None => {
-                let file = File::open(absolute).map_err(|error| reason(&error))?;
-                (absolute.to_owned(), file)
+                let file = File::open(path).map_err(|error| reason(&error))?;
+                (path.to_owned(), file)
             }
         };
         // One that fails is opened anew the next time.
-        read_from_start(&file, &mut self.buffer).map_err(|error| reason(&error))?;
+        read_from_start(&file, &mut self.buffer, limit).map_err(|error| reason(&error))?;
         self.kept.push((name, file));
         Ok(String::from_utf8_lossy(&self.buffer))
     }
@@ -92,13 +96,18 @@ fn is_kept(absolute: &str) -> bool {
     })
 }
 
-/// The whole text from its first byte, at most [`LARGEST`] bytes.
-fn read_from_start(file: &File, buffer: &mut Vec<u8>) -> io::Result<()> {
+/// The text from its first byte, at most `limit` bytes.
+fn read_from_start(file: &File, buffer: &mut Vec<u8>, limit: u64) -> io::Result<()> {
     const STEP: usize = 8192;
+    /// The kernel hands out such a file in whole lines, up to a page at a time (fs/seq_file.c): where half a page is
+    /// left over there is no further line.
+    const ENDS_BELOW: usize = 2048;
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     buffer.clear();
     loop {
         let filled = buffer.len();
-        buffer.resize(filled + STEP, 0);
+        let step = STEP.min(limit - filled);
+        buffer.resize(filled + step, 0);
         let read = match file.read_at(&mut buffer[filled..], filled as u64) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                 buffer.truncate(filled);
@@ -107,7 +116,7 @@ fn read_from_start(file: &File, buffer: &mut Vec<u8>) -> io::Result<()> {
             read => read,
         };
         buffer.truncate(filled + *read.as_ref().unwrap_or(&0));
-        if read? == 0 || buffer.len() as u64 >= LARGEST {
+        if read? < ENDS_BELOW.min(step) || buffer.len() >= limit {
             return Ok(());
         }
     }
@@ -181,6 +190,10 @@ mod tests {
             .read("/proc/stat")
             .map(|text| text.starts_with("cpu "));
         assert_eq!((first, second), (Ok(true), Ok(true)));
+        let short = files
+            .read_again(Path::new("/proc/stat"), 9)
+            .map(|text| text.len());
+        assert_eq!(short, Ok(9));
         assert_eq!(files.kept.len(), 2);
         assert!(!is_kept("/proc/self/stat") && !is_kept("/proc/17/stat") && !is_kept("/sys/x"));
         assert_eq!(

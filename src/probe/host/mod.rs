@@ -30,6 +30,9 @@ use std::path::{Path, PathBuf};
 /// Seconds after which limits, interfaces and ports are looked up again.
 const LOOK_AGAIN: f64 = 10.0;
 
+/// Bytes of a file of a few lines.
+const LONGEST: u64 = 4096;
+
 /// Reads the host under a root.
 pub struct HostProbe {
     files: Files,
@@ -110,7 +113,7 @@ impl HostProbe {
     fn cpu(&mut self, sample: &mut HostSample) {
         // The first line is all that is needed of a file that has one for each core and interrupt.
         let path = self.files.path("/proc/stat");
-        let ticks = match self.files.read_at_most(&path, 1024) {
+        let ticks = match self.files.read_again(&path, 1024) {
             Ok(text) => system::cpu_ticks(&text).ok_or(Absent::NotReported),
             Err(why) => Err(why),
         };
@@ -166,7 +169,7 @@ impl HostProbe {
         for (folder, scope, suffix) in own.into_iter().chain([(host, PsiScope::Host, "")]) {
             let mut read = |what: &str| match self
                 .files
-                .read_path(&folder.join(format!("{what}{suffix}")))
+                .read_again(&folder.join(format!("{what}{suffix}")), LONGEST)
             {
                 Ok(text) => Ok(system::pressure(&text)),
                 Err(why) => Err(why),
@@ -191,7 +194,7 @@ impl HostProbe {
     fn throttling(&mut self, sample: &mut HostSample, limits: &Limits) {
         sample.cpu_quota_cores = limits.quota_cores;
         let periods = match &limits.cpu_stat {
-            Some(path) => match self.files.read_path(path) {
+            Some(path) => match self.files.read_again(path, LONGEST) {
                 // A group without the CPU controller has the file, but no periods in it.
                 Ok(text) => cgroup::cpu_periods(&text).ok_or(Absent::NotSupported),
                 Err(why) => Err(why),

@@ -19,10 +19,43 @@ catalogue! { chrome:
     chrome_demo_speed(case, speed, times);
     chrome_replay_banner(file, at);
     chrome_replay_speed(file, at, speed, times);
+    /// A log of another program; times that name no zone were read in this one.
+    chrome_log_banner(file, at, zone);
+    chrome_log_speed(file, at, zone, speed, times);
     chrome_starting();
     chrome_copied(lines);
+    /// Another process records what is shown.
+    chrome_recorder(pid);
+    chrome_recorder_interval(pid, seconds);
+    /// A recorder that was followed has gone; this screen records.
+    chrome_takes_over(pid);
+    /// The same, and nothing is recorded.
+    chrome_reads_itself(pid);
+    chrome_recorder_silent(pid, seconds);
+    chrome_recorder_other(pid);
+    chrome_recorder_unreadable(pid, reason);
+    chrome_place_vanishes(file);
+    chrome_place_network(system);
+    chrome_probes_failed(reason);
+    /// This program records.
+    chrome_recording();
+    /// The disk takes nothing.
+    chrome_recording_paused(reason);
+    chrome_recording_paused_short();
+    chrome_recording_failed(reason);
+    chrome_recording_failed_short();
+    /// Before the note that is being typed.
+    chrome_note();
+    chrome_note_keys();
+    chrome_marked(note);
+    chrome_mark_failed(reason);
+    chrome_mark_demo();
+    chrome_mark_replay();
+    chrome_key_mark();
     chrome_key_select();
     chrome_key_open();
+    chrome_key_verdict();
+    chrome_key_verdicts();
     chrome_key_pause();
     chrome_key_resume();
     chrome_key_interval();
@@ -30,6 +63,11 @@ catalogue! { chrome:
     chrome_key_copy();
     chrome_key_demo();
     chrome_key_retry();
+    chrome_key_meter();
+    chrome_key_hours();
+    chrome_key_days();
+    chrome_key_devices();
+    chrome_key_starts();
     chrome_key_back();
     chrome_key_help();
     chrome_key_quit();

@@ -12,11 +12,17 @@ catalogue! { help:
     help_page_up();
     help_page_down();
     help_open();
+    help_verdicts();
+    help_meter();
+    help_meter_hours();
+    help_meter_devices();
+    help_meter_starts();
     help_back();
     help_pause();
     help_faster();
     help_slower();
     help_copy();
+    help_mark();
     help_demo();
     help_retry();
     help_help();

@@ -61,8 +61,10 @@ macro_rules! areas {
     };
 }
 
+mod blind;
 mod chrome;
 mod device;
+mod diagnosis;
 mod findings;
 mod help;
 mod host;
@@ -74,4 +76,4 @@ mod state;
 mod unit;
 mod verdict;
 
-areas! { chrome, device, findings, help, host, meter, overview, probe, report, state, unit, verdict }
+areas! { blind, chrome, device, diagnosis, findings, help, host, meter, overview, probe, report, state, unit, verdict }

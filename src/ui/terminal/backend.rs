@@ -1,14 +1,13 @@
-//! Frames to bytes: what ratatui says has changed, in as few bytes as a terminal understands, in one write per frame.
+//! Frames to bytes: what differs from what the terminal shows, in as few bytes as it understands, in one write per frame.
 
 use std::io::{self, Write};
 
-use ratatui::backend::{Backend, ClearType, WindowSize};
-use ratatui::buffer::{Cell, CellDiffOption, CellWidth};
-use ratatui::layout::{Position, Size};
+use ratatui::buffer::{Buffer, Cell, CellWidth};
+use ratatui::layout::{Rect, Size};
 
 use super::motion::{Cursor, Move};
 use super::pen::{self, Pen, decimal, digits};
-use super::shadow::{Kind, Shown};
+use super::shadow::{Kind, Shown, hash, word};
 
 /// Begin and end of a synchronized update: the terminal shows the frame when it is whole, or ignores the two.
 const BEGIN: &[u8] = b"\x1b[?2026h";
@@ -22,19 +21,22 @@ struct Glyph<'a> {
     simple: bool,
 }
 
-/// A ratatui backend that keeps a shadow of the terminal and writes the least that turns it into the next frame.
+/// Keeps a shadow of the terminal and writes the least that turns it into the next frame.
 ///
-/// Nothing is written when nothing changed. Pen and cursor carry over from frame to frame, so nothing else may write
-/// to the terminal while this does; if something did, [`Lean::forget`] and a repaint put it right.
+/// It stands in place of ratatui's `Terminal`, which keeps two frames and goes over all their cells four times for each
+/// refresh: that was half the cost of ours. Nothing is written when nothing changed. Pen and cursor carry over from
+/// frame to frame, so nothing else may write to the terminal while this does; if something did, [`Lean::forget`] puts
+/// it right.
 #[derive(Debug)]
 pub struct Lean<W: Write> {
     sink: W,
     out: Vec<u8>,
     size: Size,
+    frame: Buffer,
     shadow: Vec<Shown>,
     pen: Option<Pen>,
     cursor: Option<Cursor>,
-    cursor_visible: Option<bool>,
+    cursor_hidden: bool,
     /// The second half of a wide glyph that was just overwritten: it has to become a blank unless it is drawn next.
     orphan: Option<(u16, u16)>,
     /// An erased screen is wanted and not written yet.
@@ -50,10 +52,11 @@ impl<W: Write> Lean<W> {
             sink,
             out: Vec::new(),
             size,
+            frame: Buffer::default(),
             shadow: Vec::new(),
             pen: None,
             cursor: None,
-            cursor_visible: None,
+            cursor_hidden: false,
             orphan: None,
             clear: true,
             bytes: 0,
@@ -63,18 +66,22 @@ impl<W: Write> Lean<W> {
         lean
     }
 
-    /// Forgets what the terminal shows, so that the next frame erases it first. `Terminal::resize` must follow, for
-    /// ratatui to send every cell.
+    /// Forgets what the terminal shows, so that the next frame erases it first.
     pub fn forget(&mut self) {
         self.out.clear();
         self.pen = None;
         self.cursor = None;
-        self.cursor_visible = None;
+        self.cursor_hidden = false;
         self.orphan = None;
         self.erase_all();
     }
 
-    /// Takes a new size and forgets; `Terminal::resize` must follow.
+    /// Cells of the terminal.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// Takes a new size and forgets.
     pub fn set_size(&mut self, size: Size) {
         self.size = size;
         self.forget();
@@ -95,8 +102,81 @@ impl<W: Write> Lean<W> {
         &mut self.sink
     }
 
+    /// Draws a frame. `paint` has to paint every cell: it gets the last frame's.
+    ///
+    /// # Errors
+    /// When the terminal cannot be written to; what it shows is forgotten then.
+    pub fn draw(&mut self, paint: impl FnOnce(&mut Buffer)) -> io::Result<()> {
+        let mut frame = std::mem::take(&mut self.frame);
+        paint(&mut frame);
+        if !self.cursor_hidden {
+            self.begin();
+            self.out.extend_from_slice(b"\x1b[?25l");
+            self.cursor_hidden = true;
+        }
+        let width = usize::from(self.size.width);
+        if width > 0 {
+            for (y, row) in (0..self.size.height).zip(frame.content.chunks(width)) {
+                self.draw_row(y, row);
+            }
+        }
+        self.mend(None);
+        self.frame = frame;
+        self.flush()
+    }
+
+    fn draw_row(&mut self, y: u16, row: &[Cell]) {
+        let mut x = 0;
+        while let Some(cell) = row.get(usize::from(x)) {
+            if let Some(shown) = self.shown(x, y)
+                && shown.is(cell)
+            {
+                x += match shown.kind {
+                    Kind::Wide => 2,
+                    Kind::Cluster => glyph(cell, self.size.width - x).width,
+                    _ => 1,
+                };
+                continue;
+            }
+            self.mend(Some((x, y)));
+            if is_erasure(cell) {
+                let (count, more) = self.erasures(x, y, row);
+                self.erase(x, y, count, more);
+                x += count;
+                continue;
+            }
+            let (glyph, wanted) = (glyph(cell, self.size.width - x), Pen::of(cell));
+            if !self.shows(x, y, &glyph, wanted) {
+                self.put(x, y, &glyph, wanted);
+            }
+            x += glyph.width;
+        }
+    }
+
+    /// How many cells from `x` on are to be erased, few that are so already between them, and whether the row goes on
+    /// being drawn behind them.
+    fn erasures(&self, x: u16, y: u16, row: &[Cell]) -> (u16, bool) {
+        const FEW: u16 = 4;
+        let is_shown = |at: u16, cell: &Cell| self.shown(at, y).is_some_and(|s| s.is(cell));
+        let (mut end, mut at) = (x + 1, x + 1);
+        while let Some(cell) = row.get(usize::from(at))
+            && is_erasure(cell)
+            && at - end <= FEW
+        {
+            at += 1;
+            if !self.shown(at - 1, y).is_some_and(Shown::is_erased) {
+                end = at;
+            }
+        }
+        let rest = row.get(usize::from(end)..).unwrap_or_default();
+        let more = (end..).zip(rest).any(|(at, cell)| !is_shown(at, cell));
+        (end - x, more)
+    }
+
     fn erase_all(&mut self) {
         self.clear = true;
+        self.frame
+            .resize(Rect::from((ratatui::layout::Position::ORIGIN, self.size)));
         self.shadow.clear();
         self.shadow.resize(
             usize::from(self.size.width) * usize::from(self.size.height),
@@ -183,8 +263,6 @@ impl<W: Write> Lean<W> {
     }
 
     /// Blanks the half glyph left over by the last one drawn, unless the cell at `next` is that half.
-    ///
-    /// ratatui does not send it when it was and is a blank; what it had for a background then is its glyph's.
     fn mend(&mut self, next: Option<(u16, u16)>) {
         let Some((x, y)) = self.orphan.take() else {
             return;
@@ -247,14 +325,12 @@ impl<W: Write> Lean<W> {
             pen,
             ..Shown::UNKNOWN
         };
-        if let (true, Some(room)) = (glyph.simple, shown.glyph.get_mut(..glyph.text.len())) {
-            room.copy_from_slice(glyph.text.as_bytes());
-            shown.kind = if glyph.width > 1 {
-                Kind::Wide
-            } else {
-                Kind::Narrow
-            };
-        }
+        let text = glyph.text.as_bytes();
+        (shown.kind, shown.glyph) = match (glyph.simple, glyph.width) {
+            (true, 1) => (Kind::Narrow, word(text)),
+            (true, _) => (Kind::Wide, word(text)),
+            (false, _) => (Kind::Cluster, hash(text)),
+        };
         let at = self.at(x, y);
         for (offset, place) in self.shadow[at..]
             .iter_mut()
@@ -315,20 +391,35 @@ impl<W: Write> Lean<W> {
         });
     }
 
-    /// Whether the cells from `x` to before `next` are few and erased already, so that erasing them again costs little.
-    fn erased_between(&self, x: u16, next: u16, y: u16) -> bool {
-        next >= x
-            && next - x <= 4
-            && (x..next).all(|x| self.shown(x, y).is_some_and(Shown::is_erased))
-    }
-
-    /// Whether the terminal already shows the glyph.
+    /// Whether the terminal already shows the glyph that stands for a cell which cannot be shown as it is.
     fn shows(&self, x: u16, y: u16, glyph: &Glyph<'_>, wanted: Pen) -> bool {
         self.shown(x, y).is_some_and(|shown| {
-            shown.kind != Kind::Unknown
-                && shown.bytes() == glyph.text.as_bytes()
-                && (shown.pen == wanted || (shown.is_blank() && shown.pen.blank_like(wanted)))
+            shown.kind == Kind::Narrow
+                && shown.glyph == word(glyph.text.as_bytes())
+                && shown.has_pen(wanted)
         })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.clear {
+            self.begin();
+        }
+        if self.out.is_empty() {
+            return Ok(());
+        }
+        self.out.extend_from_slice(END);
+        let result = self
+            .sink
+            .write_all(&self.out)
+            .and_then(|()| self.sink.flush());
+        self.bytes += self.out.len() as u64;
+        self.writes += 1;
+        self.out.clear();
+        if result.is_err() {
+            // How much of it arrived is not known.
+            self.forget();
+        }
+        result
     }
 }
 
@@ -358,146 +449,13 @@ fn glyph(cell: &Cell, room: u16) -> Glyph<'_> {
     if width == 0 || width > room {
         return replaced(" ");
     }
-    let forced = matches!(cell.diff_option, CellDiffOption::ForcedWidth(_));
     Glyph {
         text,
         width,
-        simple: !forced && width <= 2 && text.chars().nth(1).is_none(),
+        simple: width <= 2 && text.chars().nth(1).is_none(),
     }
 }
 
 fn is_erasure(cell: &Cell) -> bool {
-    cell.symbol() == " "
-        && cell.diff_option == CellDiffOption::None
-        && Pen::of(cell).blank_is_erased()
-}
-
-impl<W: Write> Backend for Lean<W> {
-    type Error = io::Error;
-
-    fn draw<'a, I>(&mut self, content: I) -> io::Result<()>
-    where
-        I: Iterator<Item = (u16, u16, &'a Cell)>,
-    {
-        let Size { width, height } = self.size;
-        let mut content = content
-            .filter(|(x, y, _)| *x < width && *y < height)
-            .peekable();
-        while let Some((x, y, cell)) = content.next() {
-            self.mend(Some((x, y)));
-            if self.is_trail(x, y) {
-                // Covered by the glyph before it, which is still there: ratatui sends such cells behind some emoji.
-                continue;
-            }
-            if is_erasure(cell) {
-                let mut count = 1;
-                while let Some((next, ..)) = content.next_if(|(next, row, cell)| {
-                    *row == y && is_erasure(cell) && self.erased_between(x + count, *next, y)
-                }) {
-                    count = next + 1 - x;
-                }
-                let more = content.peek().is_some_and(|(_, row, _)| *row == y);
-                self.erase(x, y, count, more);
-                continue;
-            }
-            let (glyph, wanted) = (glyph(cell, width - x), Pen::of(cell));
-            if cell.diff_option != CellDiffOption::None || !self.shows(x, y, &glyph, wanted) {
-                self.put(x, y, &glyph, wanted);
-            }
-        }
-        self.mend(None);
-        Ok(())
-    }
-
-    fn hide_cursor(&mut self) -> io::Result<()> {
-        if self.cursor_visible != Some(false) {
-            self.begin();
-            self.out.extend_from_slice(b"\x1b[?25l");
-            self.cursor_visible = Some(false);
-        }
-        Ok(())
-    }
-
-    fn show_cursor(&mut self) -> io::Result<()> {
-        if self.cursor_visible != Some(true) {
-            self.begin();
-            self.out.extend_from_slice(b"\x1b[?25h");
-            self.cursor_visible = Some(true);
-        }
-        Ok(())
-    }
-
-    /// The place known to us: the terminal is never asked.
-    fn get_cursor_position(&mut self) -> io::Result<Position> {
-        Ok(self.cursor.map_or(Position::ORIGIN, |c| Position {
-            x: c.x.unwrap_or(0),
-            y: c.y,
-        }))
-    }
-
-    fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> io::Result<()> {
-        let Position { x, y } = position.into();
-        if self.cursor != Some(Cursor { x: Some(x), y }) {
-            self.begin();
-            Move::shortest(self.cursor, x, y).write(&mut self.out);
-            self.cursor = Some(Cursor { x: Some(x), y });
-        }
-        Ok(())
-    }
-
-    fn clear(&mut self) -> io::Result<()> {
-        self.clear_region(ClearType::All)
-    }
-
-    /// `All` is written with the next frame. The parts are only asked for by viewports that do not fill the screen.
-    fn clear_region(&mut self, clear_type: ClearType) -> io::Result<()> {
-        let sequence: &[u8] = match clear_type {
-            ClearType::All => {
-                self.erase_all();
-                return Ok(());
-            }
-            ClearType::AfterCursor => b"\x1b[J",
-            ClearType::BeforeCursor => b"\x1b[1J",
-            ClearType::CurrentLine => b"\x1b[2K",
-            ClearType::UntilNewLine => b"\x1b[K",
-        };
-        self.begin();
-        self.set_pen(Pen::PLAIN, true);
-        self.out.extend_from_slice(sequence);
-        self.shadow.fill(Shown::UNKNOWN);
-        Ok(())
-    }
-
-    fn size(&self) -> io::Result<Size> {
-        Ok(self.size)
-    }
-
-    fn window_size(&mut self) -> io::Result<WindowSize> {
-        Ok(WindowSize {
-            columns_rows: self.size,
-            pixels: Size::ZERO,
-        })
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        if self.clear {
-            self.begin();
-        }
-        if self.out.is_empty() {
-            return Ok(());
-        }
-        self.out.extend_from_slice(END);
-        let result = self
-            .sink
-            .write_all(&self.out)
-            .and_then(|()| self.sink.flush());
-        self.bytes += self.out.len() as u64;
-        self.writes += 1;
-        self.out.clear();
-        if result.is_err() {
-            // How much of it arrived is not known.
-            self.forget();
-        }
-        result
-    }
+    cell.symbol() == " " && Pen::of(cell).blank_is_erased()
 }

@@ -20,7 +20,7 @@ use super::Lean;
 
 /// A terminal of our own beside an emulated one that is fed with what ours writes.
 struct Pair {
-    terminal: Terminal<Lean<Vec<u8>>>,
+    lean: Lean<Vec<u8>>,
     emulator: vt100::Parser,
 }
 
@@ -37,7 +37,7 @@ impl Pair {
         let mut emulator = vt100::Parser::new(rows, columns, 0);
         emulator.process(b"what was there before\r\n\x1b[1;31;44mand its pen");
         Self {
-            terminal: Terminal::new(Lean::new(Vec::new(), size)).unwrap(),
+            lean: Lean::new(Vec::new(), size),
             emulator,
         }
     }
@@ -45,16 +45,13 @@ impl Pair {
     fn resize(&mut self, size: Size) {
         let (rows, columns) = sides(size);
         self.emulator.screen_mut().set_size(rows, columns);
-        self.terminal.backend_mut().set_size(size);
-        self.terminal.resize(size.into()).unwrap();
+        self.lean.set_size(size);
     }
 
     /// Draws a frame, shows it to the emulator and returns what was written.
     fn draw(&mut self, frame: &Buffer) -> Vec<u8> {
-        self.terminal
-            .draw(|f| f.buffer_mut().clone_from(frame))
-            .unwrap();
-        let bytes = std::mem::take(self.terminal.backend_mut().sink_mut());
+        self.lean.draw(|f| f.clone_from(frame)).unwrap();
+        let bytes = std::mem::take(self.lean.sink_mut());
         self.emulator.process(&bytes);
         bytes
     }
@@ -248,8 +245,7 @@ fn any_size() -> impl Strategy<Value = Size> {
         .prop_map(|(width, height)| Size { width, height })
 }
 
-/// What widgets leave behind a wide glyph: a blank of its style. (ratatui does not send a cell that reappears from
-/// under a wide glyph, so that anything else there would be lost by any backend.)
+/// What widgets leave behind a wide glyph: a blank of its style.
 fn tidy(frame: &mut Buffer) {
     let area = frame.area;
     for y in 0..area.height {
@@ -319,10 +315,7 @@ fn a_frame_is_one_write_and_an_equal_one_none() {
     assert!(pair.emulator.screen().hide_cursor());
     assert_eq!(pair.draw(&frame), b"");
     assert_eq!(
-        (
-            pair.terminal.backend().writes(),
-            pair.terminal.backend().bytes_written()
-        ),
+        (pair.lean.writes(), pair.lean.bytes_written()),
         (1, first.len() as u64)
     );
     let mut next = frame.clone();
@@ -406,8 +399,8 @@ fn a_failed_write_is_told_and_forgotten() {
             Ok(())
         }
     }
-    let mut terminal = Terminal::new(Lean::new(Closed, Size::new(4, 1))).unwrap();
-    assert!(super::is_hangup(&terminal.draw(|_| ()).unwrap_err()));
+    let mut lean = Lean::new(Closed, Size::new(4, 1));
+    assert!(super::is_hangup(&lean.draw(|_| ()).unwrap_err()));
 }
 
 /// Eight device rows whose figures and bars move a little from frame to frame.

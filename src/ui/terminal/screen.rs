@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
-use ratatui::Terminal;
-use ratatui::layout::{Rect, Size};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Size;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::termios::{OptionalActions, Termios};
@@ -118,7 +118,7 @@ impl Write for Tty {
 /// The terminal while it is ours. Dropping it gives the terminal back.
 #[derive(Debug)]
 pub struct Screen {
-    terminal: Terminal<Lean<Tty>>,
+    lean: Lean<Tty>,
     _guard: Guard,
 }
 
@@ -153,16 +153,26 @@ impl Screen {
         let size = size_of(file.as_fd());
         let guard = Guard;
         take()?;
-        let terminal = Terminal::new(Lean::new(Tty { file }, size)).map_err(opened)?;
         Ok(Self {
-            terminal,
+            lean: Lean::new(Tty { file }, size),
             _guard: guard,
         })
     }
 
-    /// What to draw with.
-    pub fn terminal(&mut self) -> &mut Terminal<Lean<Tty>> {
-        &mut self.terminal
+    /// Draws a frame; `paint` has to paint every cell.
+    ///
+    /// # Errors
+    /// When the terminal cannot be written to.
+    pub fn draw(&mut self, paint: impl FnOnce(&mut Buffer)) -> Result<(), ScreenError> {
+        self.lean.draw(paint).map_err(drawn)
+    }
+
+    /// Writes beside the frames what moves neither cursor nor pen.
+    ///
+    /// # Errors
+    /// When the terminal cannot be written to.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), ScreenError> {
+        self.lean.sink_mut().write_all(bytes).map_err(drawn)
     }
 
     /// Gives the terminal back.
@@ -174,24 +184,18 @@ impl Screen {
     }
 
     /// Takes the terminal's new size, and says whether it is another one; then the next frame paints all of it.
-    ///
-    /// # Errors
-    /// When drawing fails.
-    pub fn resize(&mut self) -> Result<bool, ScreenError> {
+    pub fn resize(&mut self) -> bool {
         let size = size_of(io::stdout().as_fd());
-        let changed = self.terminal.size().is_ok_and(|before| before != size);
+        let changed = self.lean.size() != size;
         if changed {
-            self.repaint_at(size)?;
+            self.lean.set_size(size);
         }
-        Ok(changed)
+        changed
     }
 
     /// Makes the next frame paint everything anew, whatever something else wrote to the terminal.
-    ///
-    /// # Errors
-    /// When drawing fails.
-    pub fn repaint(&mut self) -> Result<(), ScreenError> {
-        self.repaint_at(size_of(io::stdout().as_fd()))
+    pub fn repaint(&mut self) {
+        self.lean.set_size(size_of(io::stdout().as_fd()));
     }
 
     /// Takes the terminal again after a stop, whoever caused it: modes and screen may be the shell's by now.
@@ -205,13 +209,13 @@ impl Screen {
             return Ok(false);
         }
         take()?;
-        self.repaint()?;
+        self.repaint();
         Ok(true)
     }
 
     /// Bytes of frames written so far.
     pub fn bytes_written(&self) -> u64 {
-        self.terminal.backend().bytes_written()
+        self.lean.bytes_written()
     }
 
     /// A descriptor of the terminal, to learn of its end (see [`super::Signals::listen`]).
@@ -221,17 +225,12 @@ impl Screen {
     pub fn descriptor(&self) -> io::Result<OwnedFd> {
         io::stdout().as_fd().try_clone_to_owned()
     }
+}
 
-    fn repaint_at(&mut self, size: Size) -> Result<(), ScreenError> {
-        self.terminal.backend_mut().set_size(size);
-        // Never `Terminal::clear`: it asks for the cursor's position and waits for an answer.
-        let area = Rect::from((ratatui::layout::Position::ORIGIN, size));
-        self.terminal
-            .resize(area)
-            .map_err(|source| ScreenError::Terminal {
-                operation: "be repainted",
-                source,
-            })
+fn drawn(source: io::Error) -> ScreenError {
+    ScreenError::Terminal {
+        operation: "be drawn on",
+        source,
     }
 }
 

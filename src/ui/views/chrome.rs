@@ -8,7 +8,7 @@
 //! ```
 
 use crate::app::keymap::{BINDINGS, Key};
-use crate::app::{Action, App, View, words};
+use crate::app::{Action, App, MeterPanel, Recording, View, words};
 use crate::model::{DeviceKind, ProbeStatus, Snapshot, SourceKind};
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
@@ -20,6 +20,9 @@ use ratatui::layout::Rect;
 use std::borrow::Cow;
 use std::time::Duration;
 use unicode_width::UnicodeWidthStr as _;
+
+/// A recorder writes what it read within so many seconds.
+const FLUSH_S: f64 = 1.0;
 
 /// What is left of an area after its first and last lines were used.
 pub(super) struct Body {
@@ -60,19 +63,26 @@ fn banner(app: &App, picture: &Snapshot, look: &Look, line: Rect, buf: &mut Buff
             Role::BannerDemo,
         ),
         SourceKind::Demo(case) => (t.chrome_demo_banner(case), Role::BannerDemo),
-        SourceKind::Recording(file) | SourceKind::Log(file)
-            if (app.speed() - 1.0).abs() > f64::EPSILON =>
-        {
+        SourceKind::Recording(file) if (app.speed() - 1.0).abs() > f64::EPSILON => {
             let speed = app.speed();
             (
                 t.chrome_replay_speed(file, clock(picture, look), speed, times),
                 Role::BannerReplay,
             )
         }
-        SourceKind::Recording(file) | SourceKind::Log(file) => (
+        SourceKind::Recording(file) => (
             t.chrome_replay_banner(file, clock(picture, look)),
             Role::BannerReplay,
         ),
+        SourceKind::Log { file, zone } => {
+            let at = clock(picture, look);
+            let text = if (app.speed() - 1.0).abs() > f64::EPSILON {
+                t.chrome_log_speed(file, at, zone, app.speed(), times)
+            } else {
+                t.chrome_log_banner(file, at, zone)
+            };
+            (text, Role::BannerReplay)
+        }
     };
     let style = look.style(role);
     buf.set_style(line, style);
@@ -122,18 +132,26 @@ fn header(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
     {
         left.extend([("  ", muted), (up.as_ref(), muted)]);
     }
+    let title = t.meter_title();
+    if app.view() == View::Meter {
+        left.extend([("   ", muted), (title.as_ref(), look.style(Role::Accent))]);
+    }
     let end = write_line(buf, line, &left);
     let state = source_state(app, picture, look);
+    let recording = recording_state(app, look);
     let interval = interval(app.interval());
     let dropped = t.chrome_dropped(picture.dropped);
     let clock = clock(picture, look);
-    let age = youngest(picture).map(|age| t.chrome_age(format_span(age)));
-    let mut right = vec![
-        (state.0.as_ref(), look.style(state.1)),
-        ("  ", muted),
-        (interval.as_str(), muted),
-        ("  ", muted),
-    ];
+    let age = youngest(app, picture).map(|age| t.chrome_age(format_span(age)));
+    let mut right = vec![(state.0.as_ref(), look.style(state.1)), ("  ", muted)];
+    // Whose figures these are, and that they are not kept, stands on narrow screens too.
+    if let Some((word, role)) = recording
+        .as_ref()
+        .filter(|(_, role)| width >= 100 || *role != Role::Muted)
+    {
+        right.extend([(word.as_ref(), look.style(*role)), ("  ", muted)]);
+    }
+    right.extend([(interval.as_str(), muted), ("  ", muted)]);
     if let Some(age) = age.as_ref().filter(|_| width >= 100) {
         right.extend([(age.as_ref(), muted), ("  ", muted)]);
     }
@@ -152,13 +170,26 @@ fn header(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Seconds since the newest sample of any device.
-fn youngest(picture: &Snapshot) -> Option<f64> {
-    picture
+/// Seconds since the newest sample of any device; what another process records comes later than what it reads.
+fn youngest(app: &App, picture: &Snapshot) -> Option<f64> {
+    let age = picture
         .devices
         .iter()
         .filter_map(|d| d.age_s)
-        .min_by(f64::total_cmp)
+        .min_by(f64::total_cmp)?;
+    Some(age + app.behind_s())
+}
+
+/// Who records, with the colour of it.
+fn recording_state(app: &App, look: &Look) -> Option<(Cow<'static, str>, Role)> {
+    let t = look.text;
+    match app.recording() {
+        Recording::Nobody => None,
+        Recording::Own => Some((t.chrome_recording(), Role::Muted)),
+        Recording::Other(pid) => Some((t.chrome_recorder(pid), Role::Accent)),
+        Recording::Paused(_) => Some((t.chrome_recording_paused_short(), Role::Bad)),
+        Recording::Failed(_) => Some((t.chrome_recording_failed_short(), Role::Warn)),
+    }
 }
 
 /// Live, paused, or how old the newest sample is; with its colour.
@@ -192,8 +223,13 @@ fn source_state(app: &App, picture: &Snapshot, look: &Look) -> (String, Role) {
             Role::Bad,
         );
     }
-    if let Some(age) = youngest(picture)
-        && age > 2.0 * picture.interval.as_secs_f64()
+    let flush = if matches!(app.recording(), Recording::Other(_)) {
+        FLUSH_S
+    } else {
+        0.0
+    };
+    if let Some(age) = youngest(app, picture)
+        && age > 2.0 * picture.interval.as_secs_f64() + flush
     {
         return (
             format!("{not_live} {}", t.chrome_stale(format_span(age))),
@@ -267,13 +303,46 @@ pub(super) fn key_name(key: Key, look: &Look) -> String {
     }
 }
 
+/// The note that is being typed: its end, where it is longer than the line.
+fn note_line(note: &str, look: &Look, line: Rect, buf: &mut Buffer) {
+    let (before, keys) = (look.text.chrome_note(), look.text.chrome_note_keys());
+    let muted = look.style(Role::Muted);
+    let text = crate::text::clean(note);
+    let mut shown: &str = &text;
+    let room = usize::from(line.width).saturating_sub(before.width() + 3);
+    while shown.width() > room {
+        let mut rest = shown.chars();
+        rest.next();
+        shown = rest.as_str();
+    }
+    let pieces = [
+        (" ", muted),
+        (&*before, look.style(Role::Accent)),
+        (shown, look.style(Role::Strong)),
+        ("_  ", look.style(Role::Accent)),
+        (&*keys, muted),
+    ];
+    write_line(buf, line, &pieces);
+}
+
 /// The keys that matter here, accent for the key, dim for the word; or a notice.
 fn hints(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
     let t = look.text;
     let muted = look.style(Role::Muted);
     let accent = look.style(Role::Accent);
+    if let Some(note) = app.note() {
+        return note_line(note, look, line, buf);
+    }
     if let Some(notice) = app.notice() {
         write_line(buf, line, &[(" ", muted), (notice, accent)]);
+        return;
+    }
+    let paused = match app.recording() {
+        Recording::Paused(reason) => Some(t.chrome_recording_paused(reason)),
+        _ => None,
+    };
+    if let Some(paused) = paused {
+        write_line(buf, line, &[(" ", muted), (&paused, look.style(Role::Bad))]);
         return;
     }
     let up_down = look.glyph(Glyph::KeyUpDown);
@@ -281,18 +350,26 @@ fn hints(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
     let mut hints: Vec<(String, Cow<'static, str>)> = Vec::new();
     match view {
         View::Overview => hints.push((up_down.to_owned(), t.chrome_key_select())),
+        View::Verdicts => hints.push((up_down.to_owned(), t.chrome_key_verdict())),
         View::Device | View::Help => hints.push((up_down.to_owned(), t.chrome_key_scroll())),
-        View::Nothing => {}
+        View::Nothing | View::Meter => {}
     }
     for binding in BINDINGS.iter().filter(|b| b.views.contains(&view)) {
         let word = match binding.action {
             Action::Open => t.chrome_key_open(),
+            Action::Verdicts => t.chrome_key_verdicts(),
+            Action::Meter if view != View::Meter => t.chrome_key_meter(),
+            Action::MeterHours if app.meter_panel() == MeterPanel::Hours => t.chrome_key_days(),
+            Action::MeterHours => t.chrome_key_hours(),
+            Action::MeterDevices => t.chrome_key_devices(),
+            Action::MeterStarts => t.chrome_key_starts(),
             Action::Back => t.chrome_key_back(),
             Action::Pause if app.is_paused() => t.chrome_key_resume(),
             Action::Pause => t.chrome_key_pause(),
             Action::Faster if app.is_replay() => t.chrome_key_speed(),
             Action::Faster => t.chrome_key_interval(),
             Action::Copy => t.chrome_key_copy(),
+            Action::Mark => t.chrome_key_mark(),
             Action::Demo => t.chrome_key_demo(),
             Action::Retry => t.chrome_key_retry(),
             Action::Help => t.chrome_key_help(),

@@ -102,8 +102,27 @@ fn wait(
         if left.is_zero() {
             return Err(TIMEOUT);
         }
-        std::thread::sleep(left.min(Duration::from_millis(250)));
+        // As the driver does: asleep until there is something to tell. A scenario may be replaced meanwhile.
+        std::thread::sleep(left.min(until_next(live, set)).min(Duration::from_secs(1)));
     }
+}
+
+/// Time to the next event of the scenario that the set has not had.
+fn until_next(live: &Live, set: &Set) -> Duration {
+    let registered = lock(set);
+    registered
+        .iter()
+        .flat_map(|registered| {
+            let now = live.now(registered.place);
+            live.scenario.devices[registered.place]
+                .events
+                .iter()
+                .map(move |event| event.at - now)
+                .filter(|seconds| *seconds > 0.0)
+        })
+        .map(Duration::from_secs_f64)
+        .min()
+        .unwrap_or(Duration::MAX)
 }
 
 /// The next event that is due, marked as delivered.
