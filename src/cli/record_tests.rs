@@ -139,7 +139,7 @@ fn what_cannot_be_exported_is_one_line_with_a_next_step() {
     let (code, stdout, stderr) = export(&path, "--to csv");
     assert_eq!((code, stdout.as_str(), stderr.lines().count()), (1, "", 1));
     assert!(
-        stderr.contains("line 1: not a log that is read here; next: "),
+        stderr.contains(": no row stands in it; next: "),
         "{stderr}"
     );
     let (code, _, stderr) = export(Path::new("/nowhere/a.nmp"), "--to csv");
@@ -260,7 +260,7 @@ fn what_cannot_be_replayed_is_told_before_the_screen_is_taken() {
     let (code, stdout, stderr) = answer(&["replay", path.to_str().unwrap()], None);
     assert_eq!((code, stdout.as_str(), stderr.lines().count()), (1, "", 1));
     assert!(
-        stderr.contains("line 1: not a log that is read here; next: "),
+        stderr.contains(": no row stands in it; next: "),
         "{stderr}"
     );
 }

@@ -164,7 +164,6 @@ fn help_and_version_are_0() {
 #[test]
 fn what_is_not_built_says_so_in_one_line() {
     for line in [
-        "diagnose --format json",
         "doctor --format json",
         "audit x --bill y --format json",
         "run -- true",

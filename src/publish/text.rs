@@ -499,7 +499,9 @@ mod tests {
             libnvidia-ml.so.1 could not be opened: no such file
             next: install the driver
         cpu 34 %  load 3.20  memory 56.8 GiB of 468 GiB
+        AWS
         about $38.40 so far at $12.80/h (estimated)  compute 1h 42m  io-wait 35m 22s
+        energy 1.25 kWh
         ");
     }
 
@@ -514,6 +516,7 @@ mod tests {
             libnvidia-ml.so.1 could not be opened: no such file
             next: install the driver
         cpu 34 %  load 3.20  memory 56.8 GiB of 468 GiB
+        AWS
         ");
     }
 }

@@ -225,5 +225,6 @@ pub(super) fn xid(device: &Device, code: u32, second: u64) -> Event {
 }
 
 pub(super) fn kinds(view: &Snapshot) -> Vec<EventKind> {
-    view.events.iter().map(|e| e.kind).collect()
+    let kinds = view.events.iter().map(|e| e.kind);
+    kinds.filter(|kind| *kind != EventKind::Verdict).collect()
 }
