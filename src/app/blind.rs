@@ -33,17 +33,19 @@ const WANTED: [Wanted; 9] = [
     wanted(
         Witness::ClockOfMax,
         Figure::ClockMax,
-        Some("clocks.sm,clocks.max.sm"),
+        Some("clocks.sm, clocks.max.sm"),
     ),
     wanted(
         Witness::MemoryUsed,
         Figure::MemoryUsed,
-        Some("memory.used,memory.total"),
+        Some("memory.used, memory.total"),
     ),
     wanted(
         Witness::LinkWidth,
         Figure::PcieWidth,
-        Some("pcie.link.gen.current,pcie.link.gen.max,pcie.link.width.current,pcie.link.width.max"),
+        Some(
+            "pcie.link.gen.current, pcie.link.gen.max, pcie.link.width.current, pcie.link.width.max",
+        ),
     ),
     wanted(Witness::LinkTraffic, Figure::PcieRx, None),
     wanted(Witness::SmActive, Figure::SmActive, None),
@@ -56,6 +58,9 @@ const fn wanted(witness: Witness, figure: Figure, columns: Option<&'static str>)
         columns,
     }
 }
+
+/// The column of the reasons' mask.
+const REASONS: &str = "clocks_event_reasons.active";
 
 /// The evidence that this machine or log does not give; what only fails to answer now is not among it.
 #[must_use]
@@ -77,6 +82,7 @@ pub fn cannot_see(snapshot: &Snapshot, t: Catalogue) -> Vec<CannotSee> {
             label,
             reading,
             |why| how(why).into_owned(),
+            wanted.columns,
             t,
         ));
     }
@@ -87,12 +93,12 @@ pub fn cannot_see(snapshot: &Snapshot, t: Catalogue) -> Vec<CannotSee> {
         |view| view.throttle.as_ref().err().copied(),
         |why| {
             if log {
-                t.blind_how_columns("clocks_event_reasons.active")
-                    .into_owned()
+                t.blind_how_columns(REASONS).into_owned()
             } else {
                 how(why, t).into_owned()
             }
         },
+        Some(REASONS),
         t,
     ));
     list.extend(of_devices(
@@ -107,6 +113,7 @@ pub fn cannot_see(snapshot: &Snapshot, t: Catalogue) -> Vec<CannotSee> {
                 how(why, t).into_owned()
             }
         },
+        None,
         t,
     ));
     list.extend(of_host(snapshot, log, t));
@@ -120,6 +127,7 @@ fn of_devices(
     label: String,
     reading: impl Fn(&DeviceView) -> Option<Absent>,
     how: impl Fn(Absent) -> String,
+    columns: Option<&'static str>,
     t: Catalogue,
 ) -> Option<CannotSee> {
     let lacking: Vec<(&DeviceId, Absent)> = snapshot
@@ -139,6 +147,7 @@ fn of_devices(
         devices: lacking.into_iter().map(|(id, _)| id.clone()).collect(),
         reason: reason(why, log, t),
         how: how(why),
+        columns: columns.filter(|_| log),
     })
 }
 
@@ -158,6 +167,7 @@ fn of_host(snapshot: &Snapshot, log: bool, t: Catalogue) -> Vec<CannotSee> {
                 t.blind_how_host()
             }
             .into_owned(),
+            columns: None,
         })
     };
     let all = [

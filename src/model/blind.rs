@@ -15,4 +15,6 @@ pub struct CannotSee {
     pub reason: String,
     /// What would help.
     pub how: String,
+    /// The columns that a log would need for it, by the names of `nvidia-smi --query-gpu`.
+    pub columns: Option<&'static str>,
 }

@@ -16,7 +16,7 @@
 use super::Words;
 use super::diagnosis::{Diagnosis, DiagnosisResult};
 use super::text::{Page, TextOptions, amount_text};
-use crate::model::{Confidence, DeviceView, Episode, Evidence, Rejected, SourceKind};
+use crate::model::{CannotSee, Confidence, DeviceView, Episode, Evidence, Rejected, SourceKind};
 use crate::text::{Catalogue, clean, clean_width};
 use crate::units::format_span;
 use jiff::Timestamp;
@@ -72,7 +72,8 @@ impl Text<'_> {
                     Ok(name) => clean(name).into_owned(),
                     Err(_) => self.t.report_unnamed_host().into_owned(),
                 };
-                self.page.flow("", &[name, self.t.chrome_live().into_owned()]);
+                self.page
+                    .flow("", &[name, self.t.chrome_live().into_owned()]);
             }
             SourceKind::Demo(case) => self.page.wrap("", &self.t.chrome_demo_banner(case)),
             SourceKind::Recording(file) => self.page.wrap("", &self.t.diagnosis_recording(file)),
@@ -165,7 +166,7 @@ impl Text<'_> {
                 .map(|cell| cell.width());
             widths.max().unwrap_or(0)
         };
-        let wide = [width(0).min(30), width(1).min(12), width(2).min(18)];
+        let wide = [width(0).min(25), width(1).min(12), width(2).min(18)];
         for (row, evidence) in rows.iter().zip(list) {
             let [what, value, bound, whose] = row;
             let ascii = self.page.is_ascii();
@@ -247,8 +248,7 @@ impl Text<'_> {
             self.page.line("");
         }
         let mut label = Some(self.t.diagnosis_cannot_see().into_owned());
-        for lacking in &blind {
-            let line = format!("{}: {}; {}", lacking.label, lacking.reason, lacking.how);
+        for line in self.out_of_reach(&blind) {
             let head = label.take().unwrap_or_default();
             let pad = " ".repeat(self.t.diagnosis_cannot_see().width() - head.width() + 2);
             self.page.wrap(&format!("{head}{pad}"), &line);
@@ -264,6 +264,35 @@ impl Text<'_> {
             let more = self.t.diagnosis_more(warnings.len() - WARNINGS);
             self.page.wrap("", &more);
         }
+    }
+
+    /// What cannot be seen, in a line for all that the same thing would help.
+    fn out_of_reach(&self, blind: &[CannotSee]) -> Vec<String> {
+        let key = |b: &CannotSee| (b.reason.clone(), b.columns.is_none().then(|| b.how.clone()));
+        let mut groups: Vec<Vec<&CannotSee>> = Vec::new();
+        for lacking in blind {
+            let same = |group: &&mut Vec<&CannotSee>| {
+                group
+                    .first()
+                    .is_some_and(|first| key(first) == key(lacking))
+            };
+            match groups.iter_mut().find(same) {
+                Some(group) => group.push(lacking),
+                None => groups.push(vec![lacking]),
+            }
+        }
+        let line = |group: &Vec<&CannotSee>| {
+            let first = group.first()?;
+            let labels: Vec<&str> = group.iter().map(|b| b.label.as_str()).collect();
+            let columns: Vec<&str> = group.iter().filter_map(|b| b.columns).collect();
+            let how = match columns.is_empty() {
+                true => first.how.clone(),
+                false => self.t.blind_how_columns(columns.join(", ")).into_owned(),
+            };
+            let labels = labels.join(&self.t.verdict_join());
+            Some(format!("{labels}: {}; {how}", first.reason))
+        };
+        groups.iter().filter_map(line).collect()
     }
 
     fn index(&self, episode: &Episode) -> String {

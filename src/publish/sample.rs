@@ -456,6 +456,7 @@ impl Words for PlainWords {
                 .collect(),
             reason: "this device has none".to_owned(),
             how: "take a newer one".to_owned(),
+            columns: None,
         }]
     }
 

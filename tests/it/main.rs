@@ -32,7 +32,7 @@ mod sharing;
 mod stage;
 #[path = "../support/story.rs"]
 mod story;
-mod verdict_view;
 #[path = "../support/mod.rs"]
 mod support;
 mod verdict_score;
+mod verdict_view;

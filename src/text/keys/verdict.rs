@@ -30,6 +30,7 @@ catalogue! { verdict:
     verdict_no_cause();
     // The view of all verdicts.
     verdict_fine(devices);
+    verdict_all();
     verdict_not(cause, why);
     verdict_since(at);
     verdict_sure_in(span);

@@ -197,7 +197,7 @@ impl<'a> Page<'a> {
             pieces.push((format!("  {since}").into(), Role::Muted));
             let span = format_span(episode.seconds);
             pieces.push((format!("   {span}").into(), Role::Text));
-            if let Some(money) = self.amount(episode) {
+            if let Some(money) = self.amount(&[episode]) {
                 pieces.push((format!("   {money}").into(), Role::Strong));
             }
         }
@@ -212,6 +212,9 @@ impl<'a> Page<'a> {
     fn next(&mut self, view: &'a DeviceView) {
         let t = self.look.text;
         let steps = verdicts::next(view.verdict.cause, &view.verdict.evidence, view, t);
+        if !steps.is_empty() {
+            self.lines.push(Line::Blank);
+        }
         let title = t.overview_next();
         let lead = " ".repeat(title.width() + 2);
         for (n, (text, command)) in steps.into_iter().enumerate() {
@@ -243,37 +246,78 @@ impl<'a> Page<'a> {
         self.lines.push(Line::Rule);
         self.push(&[], format!("  {}", t.diagnosis_earlier()), Role::Muted);
         let picture = self.picture;
+        let mut groups: Vec<Vec<&'a Episode>> = Vec::new();
         for episode in picture.past.iter().rev() {
-            let end = episode.end.unwrap_or(episode.begin);
-            let when = t.diagnosis_from_to(self.time(episode.begin), self.time(end));
-            let index = picture
-                .devices
-                .iter()
-                .find(|view| view.device.id == episode.device)
-                .map_or_else(|| "?".to_owned(), |view| view.device.index.to_string());
-            let role = if episode.counts {
-                role_of(episode.state, episode.cause)
-            } else {
-                Role::Muted
+            let alike = |group: &Vec<&Episode>| {
+                group.first().is_some_and(|first| {
+                    first.cause == episode.cause
+                        && first.confidence == episode.confidence
+                        && self.when(first) == self.when(episode)
+                })
             };
-            let mut pieces: Vec<(Cow<'a, str>, Role)> = vec![
-                (format!("  {}", pad(&when, 20)).into(), Role::Muted),
-                (format!("  {index:>3}  ").into(), Role::Accent),
-                (pad(&verdicts::cause(episode.cause, t), 22).into(), role),
-                (
-                    format!("  {}", pad(&verdicts::confidence(episode.confidence, t), 8)).into(),
-                    Role::Muted,
-                ),
-                (
-                    format!("  {}", format_span(episode.seconds)).into(),
-                    Role::Text,
-                ),
-            ];
-            if let Some(money) = self.amount(episode) {
-                pieces.push((format!("   {money}").into(), Role::Strong));
+            // What befell several devices together stands near each other.
+            match groups.iter_mut().rev().take(8).find(|group| alike(group)) {
+                Some(group) => group.push(episode),
+                None => groups.push(vec![episode]),
             }
-            self.lines.push(Line::Pieces(pieces));
         }
+        for group in &groups {
+            self.ended(group);
+        }
+    }
+
+    fn when(&self, episode: &Episode) -> String {
+        let end = episode.end.unwrap_or(episode.begin);
+        let (begin, end) = (self.time(episode.begin), self.time(end));
+        self.look.text.diagnosis_from_to(begin, end).into_owned()
+    }
+
+    /// One cause that has ended, on one device or on several together.
+    fn ended(&mut self, group: &[&'a Episode]) {
+        let t = self.look.text;
+        let Some(first) = group.first() else { return };
+        let place = |episode: &&Episode| {
+            let mut devices = self.picture.devices.iter();
+            devices.find(|view| view.device.id == episode.device)
+        };
+        let mut indices: Vec<u32> = group
+            .iter()
+            .filter_map(place)
+            .map(|view| view.device.index)
+            .collect();
+        indices.sort_unstable();
+        indices.dedup();
+        let all = indices.len() > 1 && indices.len() == self.picture.devices.len();
+        let which = if all {
+            t.verdict_all().into_owned()
+        } else {
+            let indices: Vec<String> = indices.iter().map(u32::to_string).collect();
+            indices.join(" ")
+        };
+        let role = if first.counts {
+            role_of(first.state, first.cause)
+        } else {
+            Role::Muted
+        };
+        let longest = group.iter().map(|e| e.seconds).fold(0.0, f64::max);
+        let sure = pad(&verdicts::confidence(first.confidence, t), 8);
+        let mut pieces: Vec<(Cow<'a, str>, Role)> = vec![
+            (
+                format!("  {}", pad(&self.when(first), 16)).into(),
+                Role::Muted,
+            ),
+            (format!("  {}", pad(&which, 9)).into(), Role::Accent),
+            (
+                format!("  {}", pad(&verdicts::cause(first.cause, t), 18)).into(),
+                role,
+            ),
+            (format!("  {sure}").into(), Role::Muted),
+            (format!("  {:>8}", format_span(longest)).into(), Role::Text),
+        ];
+        if let Some(money) = self.amount(group) {
+            pieces.push((format!("   {money}").into(), Role::Strong));
+        }
+        self.lines.push(Line::Pieces(pieces));
     }
 
     fn blind(&mut self) {
@@ -304,25 +348,22 @@ impl<'a> Page<'a> {
         self.look.time(at, form)
     }
 
-    /// What an episode cost: its device's board's share of the price.
-    fn amount(&self, episode: &Episode) -> Option<String> {
+    /// What episodes cost together: each its device's board's share of the price.
+    fn amount(&self, episodes: &[&Episode]) -> Option<String> {
         let cost = self.picture.cost.as_ref()?;
-        let view = self
-            .picture
-            .devices
-            .iter()
-            .find(|view| view.device.id == episode.device)?;
-        let board = self
-            .picture
-            .boards
-            .iter()
-            .find(|board| board.id == view.device.board)?;
-        if board.devices.len() != 1 {
-            return None;
+        let share = cost.price_per_hour? / Decimal::from(self.picture.boards.len().max(1));
+        let mut amount = Decimal::ZERO;
+        for episode in episodes {
+            let mut devices = self.picture.devices.iter();
+            let view = devices.find(|view| view.device.id == episode.device)?;
+            let mut boards = self.picture.boards.iter();
+            let board = boards.find(|board| board.id == view.device.board)?;
+            if board.devices.len() != 1 {
+                return None;
+            }
+            let hours = Decimal::from_f64(episode.seconds / 3600.0)?;
+            amount += share.checked_mul(hours)?;
         }
-        let boards = Decimal::from(self.picture.boards.len().max(1));
-        let hours = Decimal::from_f64(episode.seconds / 3600.0)?;
-        let amount = (cost.price_per_hour? / boards).checked_mul(hours)?;
         let money = Money {
             amount,
             currency: cost.currency.clone(),
