@@ -13,6 +13,8 @@ const TAU_S: f64 = 10.0;
 const MINUTE_S: f64 = 60.0;
 /// Time constant of a device's own past.
 const PAST_S: f64 = 600.0;
+/// The same where less is done: in an hour it is the new past.
+const LONG_PAST_S: f64 = 3600.0;
 /// A second with less utilization than this had no work.
 pub(crate) const REST: f64 = 0.10;
 
@@ -40,7 +42,6 @@ pub(crate) struct Front {
     pub(crate) quota: Smooth,
     /// Over a minute: what is said to be sure must not be a moment's.
     pub(crate) quota_long: Smooth,
-    pub(crate) utilization_long: Smooth,
     pub(crate) cap_long: Smooth,
     /// Work of this device's own past: the level that a fall is held against. It stands still while less is done.
     pub(crate) past_span: Smooth,
@@ -128,21 +129,26 @@ impl Front {
         smooth(&mut self.clock, seen.clock_mhz);
         smooth(&mut self.sm, seen.sm_active);
         if let Some(utilization) = seen.utilization {
-            self.utilization_long.take(utilization, dt, MINUTE_S);
             // What stood still for a known reason is no part of a rhythm.
             if self.pause.is_none() {
                 self.rests.push(utilization < REST);
             }
             let idle = utilization <= limits.compute;
             self.idle = idle.then(|| self.idle.unwrap_or(back(seen.now, dt)));
+            // Another process, another past.
+            if self.step.is_other(seen) {
+                self.past_span.forget();
+            }
             if utilization >= 0.5
                 && let Some(span) = seen.span
-                && self
-                    .past_span
-                    .get(60.0)
-                    .is_none_or(|past| span > past * 0.9)
             {
-                self.past_span.take(span, dt, PAST_S);
+                let past = self.past_span.get(60.0);
+                let tau = if past.is_none_or(|past| span > past * 0.9) {
+                    PAST_S
+                } else {
+                    LONG_PAST_S
+                };
+                self.past_span.take(span, dt, tau);
             }
         }
         self.reasons(seen);
@@ -296,6 +302,12 @@ impl Frozen {
 }
 
 impl Step {
+    /// Whether the owners are others than at the last look, or have just begun.
+    fn is_other(&self, seen: &Seen<'_>) -> bool {
+        let other = self.key != 0 && seen.owners.key != 0 && self.key != seen.owners.key;
+        other || seen.owners.youngest_s.is_some_and(|age| age < 20.0)
+    }
+
     fn take(&mut self, seen: &Seen<'_>) {
         let used = seen.memory_used.unwrap_or(self.memory);
         let total = seen.memory_total.unwrap_or(f64::INFINITY);

@@ -212,7 +212,13 @@ impl Rule for DiskIo {
         let pressed = full.filter(|f| *f > most);
         let waits = stuck.filter(|s| *s >= 0.05);
         let rests = front.rests.share(looks, 5).unwrap_or(0.0);
-        if rests < 0.10 || (pressed.is_none() && waits.is_none()) {
+        // Pressure is the whole host's or cgroup's: where this device's own owners are seen, they must wait.
+        let own = if stuck.is_some() {
+            waits.is_some()
+        } else {
+            pressed.is_some()
+        };
+        if rests < 0.10 || !own {
             return Answer::No;
         }
         let Some(low) = Low::of(memory, seen) else {

@@ -232,6 +232,11 @@ impl Rule for EvalPause {
         if memory.front.pause.is_some() || memory.front.spin.is_some() {
             return Answer::No;
         }
+        // Owners or memory moved along: that is other work.
+        let step = memory.front.step.age_s(seen.now);
+        if step.is_some_and(|age| age <= lasts + 60.0) {
+            return Answer::No;
+        }
         let (times, whose) = limits.get(T::PauseLonger);
         let earlier = memory.pauses.longest_s;
         if memory.pauses.earlier == 0 || lasts > times * earlier {

@@ -252,8 +252,7 @@ impl Rule for InputStarved {
         // One worker at the end of its core starves a device too, wherever more cores lie idle.
         let one_core = seen.owners.cores.is_some_and(|c| (0.9..1.3).contains(&c));
         let most = 0.97 * (1.0 - idle);
-        let minute = front.utilization_long.get(15.0);
-        let less = utilization < most && minute.is_some_and(|u| u < most) && utilization > 0.02;
+        let less = utilization < most && utilization > 0.02;
         let base = Proof::of(Cause::InputStarved);
         let mut proof = if rhythm {
             base.with(Witness::IdleShare, long, AtLeast, (idle, idle_whose), 300.0)
