@@ -177,10 +177,15 @@ impl Front {
                 self.quota_long.take(quota, dt, MINUTE_S);
             }
         }
-        if let Some(waiting) = seen.owners.waiting
-            && self.pause.is_none()
-        {
-            self.stuck.push(waiting > 0.0);
+        // Threads are looked for only while the device rests; while it works, none of its owners waits.
+        let works = seen.utilization.is_some_and(|u| u >= REST);
+        let waits = match seen.owners.waiting {
+            Some(waiting) => Some(waiting > 0.0),
+            None if seen.owners.listed == Some(0) || (works && seen.owners.ours) => Some(false),
+            None => None,
+        };
+        if let Some(waits) = waits.filter(|_| self.pause.is_none()) {
+            self.stuck.push(waits);
         }
     }
 

@@ -180,8 +180,7 @@ const KEPT: usize = 64;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Flaps {
     minute: Option<MonoTime>,
-    sum: f64,
-    count: u32,
+    run: super::window::Run,
     minutes: u32,
     above: Option<bool>,
     /// At which minute it crossed.
@@ -194,16 +193,15 @@ impl Flaps {
             return;
         };
         let begun = *self.minute.get_or_insert(seen.now);
-        self.sum += utilization;
-        self.count += 1;
+        self.run.take(utilization);
         if seen.now.seconds_since(begun) + 0.5 * seen.interval_s < 60.0 {
             return;
         }
-        let mean = self.sum / f64::from(self.count.max(1));
-        (self.minute, self.sum, self.count) = (Some(seen.now), 0.0, 0);
+        let (mean, spread) = (self.run.mean(), self.run.spread());
+        (self.minute, self.run) = (Some(seen.now), super::window::Run::default());
         self.minutes = self.minutes.saturating_add(1);
-        // Far from the line it is no going to and fro around it.
-        if (mean - LINE).abs() > FAR {
+        // Far from the line, or in bursts, it is no scaler's going to and fro around it.
+        if (mean - LINE).abs() > FAR || spread > FAR {
             self.crossed.clear();
             self.above = None;
         }
