@@ -119,10 +119,10 @@ impl Front {
         }
         self.looks = self.looks.saturating_add(1);
         let tau = TAU_S.max(3.0 * seen.interval_s);
-        let smooth = |into: &mut Smooth, value: Option<f64>| {
-            if let Some(value) = value {
-                into.take(value, dt, tau);
-            }
+        // What is not read any more is not known any more.
+        let smooth = |into: &mut Smooth, value: Option<f64>| match value {
+            Some(value) => into.take(value, dt, tau),
+            None => into.forget(),
         };
         smooth(&mut self.utilization, seen.utilization);
         smooth(&mut self.span, seen.span);
