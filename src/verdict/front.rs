@@ -40,6 +40,7 @@ pub(crate) struct Front {
     pub(crate) pressure: Smooth,
     pub(crate) io_full: Smooth,
     pub(crate) quota: Smooth,
+    host_at: Option<MonoTime>,
     /// Over a minute: what is said to be sure must not be a moment's.
     pub(crate) quota_long: Smooth,
     pub(crate) cap_long: Smooth,
@@ -160,6 +161,23 @@ impl Front {
 
     fn host(&mut self, seen: &Seen<'_>) {
         let dt = seen.dt;
+        // A host that says nothing for some looks is not known any more.
+        if seen.host.is_some() {
+            self.host_at = Some(seen.now);
+        } else if self
+            .host_at
+            .is_some_and(|at| seen.now.seconds_since(at) > 5.0 * seen.interval_s)
+        {
+            self.host_at = None;
+            for smooth in [
+                &mut self.pressure,
+                &mut self.io_full,
+                &mut self.quota,
+                &mut self.quota_long,
+            ] {
+                smooth.forget();
+            }
+        }
         let smooth = |into: &mut Smooth, value: Option<f64>| {
             if let Some(value) = value {
                 into.take(value, dt, TAU_S.max(2.0 * seen.interval_s));
