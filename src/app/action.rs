@@ -1,5 +1,7 @@
 //! What a key can ask for.
 
+use super::playback::Order;
+
 /// One thing that the user wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
@@ -17,6 +19,16 @@ pub enum Action {
     Last,
     /// Everything known of the selected device.
     Open,
+    /// All verdicts, now and before.
+    Verdicts,
+    /// What the rental costs.
+    Meter,
+    /// In the meter: by hours, or by days.
+    MeterHours,
+    /// In the meter: each device.
+    MeterDevices,
+    /// In the meter: the starts.
+    MeterStarts,
     /// Back to the overview.
     Back,
     /// Hold the picture, or let it go on.
@@ -27,6 +39,28 @@ pub enum Action {
     Slower,
     /// Copy the lines that a provider's support needs.
     Copy,
+    /// A step back in the recording.
+    StepBack,
+    /// A step forward.
+    StepForward,
+    /// Shorter steps.
+    StepShorter,
+    /// Longer steps.
+    StepLonger,
+    /// One tick back.
+    TickBack,
+    /// One tick forward.
+    TickForward,
+    /// The last thing that happened before this.
+    EventBefore,
+    /// The next thing that happened.
+    EventAfter,
+    /// Where the recording begins.
+    Begin,
+    /// Its end; from the past back to live.
+    End,
+    /// A time that is typed.
+    GoTo,
     /// A note at this instant.
     Mark,
     /// Start the demo (where there is no accelerator).
@@ -50,6 +84,8 @@ pub enum Effect {
     Quit,
     /// Tell the source another interval.
     Interval(std::time::Duration),
+    /// Ask the recording for something.
+    Play(Order),
     /// Tell the source another speed; zero holds it.
     Speed(f64),
     /// Put this text into the terminal's clipboard.

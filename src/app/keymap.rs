@@ -41,6 +41,8 @@ pub enum Group {
     Views,
     /// Pace and picture.
     Stream,
+    /// The way through a recording.
+    Past,
     /// The program.
     Program,
 }
@@ -58,9 +60,24 @@ pub struct Binding {
     pub views: &'static [View],
 }
 
-const ALL: &[View] = &[View::Overview, View::Device, View::Help, View::Nothing];
-const DEVICES: &[View] = &[View::Overview, View::Device];
-const SCROLL: &[View] = &[View::Overview, View::Device, View::Help, View::Nothing];
+const ALL: &[View] = &[
+    View::Overview,
+    View::Device,
+    View::Verdicts,
+    View::Meter,
+    View::Help,
+    View::Nothing,
+];
+const DEVICES: &[View] = &[View::Overview, View::Device, View::Verdicts];
+const PICTURES: &[View] = &[View::Overview, View::Device, View::Verdicts, View::Meter];
+const SCROLL: &[View] = &[
+    View::Overview,
+    View::Device,
+    View::Verdicts,
+    View::Help,
+    View::Nothing,
+];
+const TEXT: &[View] = &[View::Help, View::Nothing];
 
 macro_rules! bind {
     ($($action:ident $group:ident $views:ident [$($key:expr),+];)*) => {
@@ -75,24 +92,52 @@ macro_rules! bind {
 }
 
 const NOTHING: &[View] = &[View::Nothing];
-const OVERVIEW: &[View] = &[View::Overview];
-const INNER: &[View] = &[View::Device, View::Help];
+const LISTS: &[View] = &[View::Overview, View::Verdicts];
+const OUTER: &[View] = &[View::Overview, View::Device, View::Meter];
+const METER: &[View] = &[View::Meter];
+// Billing goes on where no device can be seen.
+const MONEY: &[View] = &[
+    View::Overview,
+    View::Device,
+    View::Verdicts,
+    View::Meter,
+    View::Nothing,
+];
+const INNER: &[View] = &[View::Device, View::Verdicts, View::Meter, View::Help];
 
 bind! {
     Up Move SCROLL [Key::Up, Key::Char('k')];
     Down Move SCROLL [Key::Down, Key::Char('j')];
     PageUp Move SCROLL [Key::PageUp, Key::Ctrl('b')];
     PageDown Move SCROLL [Key::PageDown, Key::Ctrl('f')];
-    First Move SCROLL [Key::Home, Key::Char('g')];
-    Last Move SCROLL [Key::End, Key::Char('G')];
-    Open Views OVERVIEW [Key::Enter];
+    First Move SCROLL [Key::Char('g')];
+    Last Move SCROLL [Key::Char('G')];
+    First Move TEXT [Key::Home];
+    Last Move TEXT [Key::End];
+    Open Views LISTS [Key::Enter];
+    Verdicts Views OUTER [Key::Char('v')];
+    Meter Views MONEY [Key::Char('$')];
+    MeterHours Views METER [Key::Char('h')];
+    MeterDevices Views METER [Key::Char('d')];
+    MeterStarts Views METER [Key::Char('s')];
     Back Views INNER [Key::Escape, Key::Backspace];
     Demo Views NOTHING [Key::Char('d')];
     Retry Views NOTHING [Key::Char('r')];
-    Pause Stream DEVICES [Key::Char(' ')];
-    Faster Stream DEVICES [Key::Char('+'), Key::Char('=')];
-    Slower Stream DEVICES [Key::Char('-')];
-    Copy Stream DEVICES [Key::Char('y')];
+    Pause Stream PICTURES [Key::Char(' ')];
+    Faster Stream PICTURES [Key::Char('+'), Key::Char('=')];
+    Slower Stream PICTURES [Key::Char('-')];
+    Copy Stream PICTURES [Key::Char('y')];
+    StepBack Past DEVICES [Key::Char('[')];
+    StepForward Past DEVICES [Key::Char(']')];
+    StepShorter Past DEVICES [Key::Char('{')];
+    StepLonger Past DEVICES [Key::Char('}')];
+    TickBack Past DEVICES [Key::Char(',')];
+    TickForward Past DEVICES [Key::Char('.')];
+    EventBefore Past DEVICES [Key::Char('N')];
+    EventAfter Past DEVICES [Key::Char('n')];
+    Begin Past DEVICES [Key::Home];
+    End Past DEVICES [Key::End];
+    GoTo Past DEVICES [Key::Char('t')];
     Mark Stream DEVICES [Key::Char('m')];
     Help Program ALL [Key::Char('?')];
     Redraw Program ALL [Key::Ctrl('l')];
@@ -120,11 +165,27 @@ pub fn describe(action: Action, t: Catalogue) -> Cow<'static, str> {
         Action::First => t.help_first(),
         Action::Last => t.help_last(),
         Action::Open => t.help_open(),
+        Action::Verdicts => t.help_verdicts(),
+        Action::Meter => t.help_meter(),
+        Action::MeterHours => t.help_meter_hours(),
+        Action::MeterDevices => t.help_meter_devices(),
+        Action::MeterStarts => t.help_meter_starts(),
         Action::Back => t.help_back(),
         Action::Pause => t.help_pause(),
         Action::Faster => t.help_faster(),
         Action::Slower => t.help_slower(),
         Action::Copy => t.help_copy(),
+        Action::StepBack => t.help_step_back(),
+        Action::StepForward => t.help_step_forward(),
+        Action::StepShorter => t.help_step_shorter(),
+        Action::StepLonger => t.help_step_longer(),
+        Action::TickBack => t.help_tick_back(),
+        Action::TickForward => t.help_tick_forward(),
+        Action::EventBefore => t.help_event_before(),
+        Action::EventAfter => t.help_event_after(),
+        Action::Begin => t.help_begin(),
+        Action::End => t.help_end(),
+        Action::GoTo => t.help_go_to(),
         Action::Mark => t.help_mark(),
         Action::Demo => t.help_demo(),
         Action::Retry => t.help_retry(),

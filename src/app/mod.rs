@@ -1,21 +1,30 @@
 //! State of the screen and how it changes: keys become an action, an action changes the state, the state is drawn.
 
 mod action;
+pub mod blind;
+mod entry;
 pub mod keymap;
 mod news;
 mod note;
+pub mod platform;
+mod play;
+pub mod playback;
 mod support;
 mod update;
 pub mod verdicts;
 pub mod words;
 
 pub use action::{Action, Effect};
+pub use entry::Entry;
 pub use news::{News, Recording};
-pub use support::support_lines;
+pub use play::Past;
+pub use support::{meter_lines, support_lines};
 
 use crate::model::{DeviceId, DeviceView, Snapshot, Tick};
 use crate::session::{Series, Session, worse};
+use jiff::tz::TimeZone;
 use nameplate_widgets::SweepWindow;
+use play::Tape;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,10 +37,28 @@ pub enum View {
     Overview,
     /// Everything known of one device.
     Device,
+    /// What holds on each device, what was before, and what it rests on.
+    Verdicts,
+    /// What the rental costs.
+    Meter,
     /// The keys.
     Help,
     /// There is no accelerator: what was looked for and what to do.
     Nothing,
+}
+
+/// What the lower half of the meter shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MeterPanel {
+    /// What was wasted, by hours.
+    #[default]
+    Hours,
+    /// What was wasted, by days.
+    Days,
+    /// The account of each device.
+    Devices,
+    /// The steps of this start, and earlier starts.
+    Starts,
 }
 
 /// A picture that stands still while ticks go on.
@@ -57,8 +84,11 @@ pub struct App {
     snapshot: Option<Arc<Snapshot>>,
     held: Option<Held>,
     view: View,
+    meter_panel: MeterPanel,
     /// Where help came from.
     behind: View,
+    /// Where the device view came from.
+    above: View,
     selected: Option<DeviceId>,
     /// Until the user moves, the selection follows the worst device.
     follows_worst: bool,
@@ -68,6 +98,11 @@ pub struct App {
     notice: Option<Notice>,
     /// Simulated or recorded seconds per real second.
     speed: f64,
+    /// What is shown of a recording.
+    tape: Tape,
+    /// The time that is being typed, and the zone that it is meant in.
+    entry: Option<Entry>,
+    zone: TimeZone,
     recording: Recording,
     behind_s: f64,
     /// The note that is being typed.
@@ -83,7 +118,9 @@ impl App {
             snapshot: None,
             held: None,
             view: View::Overview,
+            meter_panel: MeterPanel::default(),
             behind: View::Overview,
+            above: View::Overview,
             selected: None,
             follows_worst: true,
             scroll: 0,
@@ -91,6 +128,9 @@ impl App {
             window: SweepWindow::new(i64::try_from(history.as_millis()).unwrap_or(i64::MAX), 0),
             notice: None,
             speed: 1.0,
+            tape: Tape::default(),
+            entry: None,
+            zone: TimeZone::UTC,
             recording: Recording::default(),
             behind_s: 0.0,
             note: None,
@@ -144,8 +184,7 @@ impl App {
     /// Keeps selection and view in line with what there is.
     fn settle(&mut self) {
         // What is drawn: a held picture keeps its selection, whatever has become worse since.
-        let drawn = self.held.as_ref().map(|held| held.snapshot.clone());
-        let Some(snapshot) = drawn.or_else(|| self.snapshot.clone()) else {
+        let Some(snapshot) = self.drawn().cloned() else {
             return;
         };
         let there = |id: &DeviceId| snapshot.devices.iter().any(|d| d.device.id == *id);
@@ -161,19 +200,24 @@ impl App {
         }
         let nothing = snapshot.devices.is_empty();
         self.view = match self.view {
-            View::Overview | View::Device if nothing => View::Nothing,
+            View::Overview | View::Device | View::Verdicts if nothing => View::Nothing,
             View::Nothing if !nothing => View::Overview,
             view => view,
         };
     }
 
-    /// The picture to draw: the held one while paused.
+    fn drawn(&self) -> Option<&Arc<Snapshot>> {
+        match (self.frame(), &self.held) {
+            (Some(frame), _) => Some(&frame.snapshot),
+            (None, Some(held)) => Some(&held.snapshot),
+            (None, None) => self.snapshot.as_ref(),
+        }
+    }
+
+    /// The picture to draw: one of a recording, or the held one while paused, or the newest.
     #[must_use]
     pub fn picture(&self) -> Option<&Snapshot> {
-        match &self.held {
-            Some(held) => Some(&held.snapshot),
-            None => self.snapshot.as_deref(),
-        }
+        self.drawn().map(AsRef::as_ref)
     }
 
     /// The newest view, also while the picture is held.
@@ -185,16 +229,21 @@ impl App {
     /// The series that belong to the picture.
     #[must_use]
     pub fn series(&self, device: &DeviceId) -> Option<&Series> {
-        match &self.held {
-            Some(held) => held.series.get(device),
-            None => self.session.series(device),
+        match (self.frame(), &self.held) {
+            (Some(frame), _) => frame.series.get(device),
+            (None, Some(held)) => held.series.get(device),
+            (None, None) => self.session.series(device),
         }
     }
 
     /// The time window of the charts.
     #[must_use]
     pub fn window(&self) -> SweepWindow {
-        self.held.as_ref().map_or(self.window, |held| held.window)
+        match (&self.tape.play, &self.held) {
+            (Some(play), _) if play.frame.is_some() => play.window,
+            (_, Some(held)) => held.window,
+            _ => self.window,
+        }
     }
 
     /// The selected device in the picture.
@@ -202,6 +251,27 @@ impl App {
     pub fn selection(&self) -> Option<&DeviceView> {
         let id = self.selected.as_ref()?;
         self.picture()?.devices.iter().find(|d| d.device.id == *id)
+    }
+
+    /// Places of the picture's devices, those first whose verdict counts, then the worst.
+    pub fn by_verdict(&self) -> impl Iterator<Item = usize> + use<> {
+        let devices = self.picture().map_or(&[][..], |picture| &picture.devices);
+        let mut order: Vec<usize> = (0..devices.len()).collect();
+        let of = |n: &usize| devices.get(*n);
+        order.sort_by(|a, b| match (of(a), of(b)) {
+            (Some(a), Some(b)) => {
+                let counts = |view: &DeviceView| (view.verdict.counts, !view.episodes.is_empty());
+                counts(b).cmp(&counts(a)).then_with(|| {
+                    match (worse(a.word, b.word), worse(b.word, a.word)) {
+                        (true, _) => std::cmp::Ordering::Less,
+                        (_, true) => std::cmp::Ordering::Greater,
+                        _ => std::cmp::Ordering::Equal,
+                    }
+                })
+            }
+            _ => std::cmp::Ordering::Equal,
+        });
+        order.into_iter()
     }
 
     /// Position of the selected device.
@@ -220,6 +290,12 @@ impl App {
         self.view
     }
 
+    /// What the lower half of the meter shows.
+    #[must_use]
+    pub fn meter_panel(&self) -> MeterPanel {
+        self.meter_panel
+    }
+
     /// Lines scrolled in the device view and the help.
     #[must_use]
     pub fn scroll(&self) -> u16 {
@@ -234,15 +310,15 @@ impl App {
     /// Whether the picture is held.
     #[must_use]
     pub fn is_paused(&self) -> bool {
-        self.held.is_some()
+        self.held.is_some() || self.stands()
     }
 
     /// The interval that was asked for; where ticks come from a recording, the one that it is made with.
     #[must_use]
     pub fn interval(&self) -> Duration {
-        let read = self.is_replay() || matches!(self.recording, Recording::Other(_));
+        let read = self.is_log() || matches!(self.recording, Recording::Other(_));
         match self.picture() {
-            Some(picture) if read => picture.interval,
+            Some(picture) if read || self.frame().is_some() => picture.interval,
             _ => self.interval,
         }
     }

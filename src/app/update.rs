@@ -1,7 +1,6 @@
 //! What an action does to the state.
 
-use super::{Action, App, Effect, Held, Recording, View, support_lines};
-use crate::model::SourceKind;
+use super::{Action, App, Effect, Held, MeterPanel, Recording, View, meter_lines, support_lines};
 use crate::text::Catalogue;
 use std::time::Duration;
 
@@ -9,10 +8,6 @@ use std::time::Duration;
 const INTERVALS_MS: [u64; 9] = [100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000];
 /// Devices or lines of a page.
 const PAGE: isize = 10;
-/// Speeds of a replay to choose from.
-const SPEEDS: [f64; 12] = [
-    0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1000.0, 3000.0, 10_000.0,
-];
 
 impl App {
     /// Does what was asked for; what lies outside the state comes back as an effect.
@@ -24,25 +19,49 @@ impl App {
             Action::PageDown => self.step(PAGE),
             Action::First => self.step(isize::MIN),
             Action::Last => self.step(isize::MAX),
-            Action::Open => self.open(View::Device),
+            Action::Open => {
+                self.above = self.view;
+                self.open(View::Device);
+            }
+            Action::Verdicts => self.open(View::Verdicts),
+            Action::Meter if self.view == View::Meter => self.back(),
+            Action::Meter => self.open(View::Meter),
+            Action::MeterHours if self.meter_panel == MeterPanel::Hours => {
+                self.meter_panel = MeterPanel::Days;
+            }
+            Action::MeterHours => self.meter_panel = MeterPanel::Hours,
+            Action::MeterDevices => self.meter_panel = MeterPanel::Devices,
+            Action::MeterStarts => self.meter_panel = MeterPanel::Starts,
             Action::Back => self.back(),
             Action::Help if self.view == View::Help => self.back(),
             Action::Help => {
                 self.behind = self.view;
                 self.open(View::Help);
             }
+            Action::Pause if self.tape.play.is_some() => return self.hold(),
             Action::Pause => {
                 self.pause();
-                // A recording waits; a live source does not.
+                // A log waits; a live source does not.
                 let speed = if self.is_paused() { 0.0 } else { self.speed };
-                return self.is_replay().then_some(Effect::Speed(speed));
+                return self.is_log().then_some(Effect::Speed(speed));
             }
-            Action::Faster if self.is_replay() => return self.replay_speed(true),
-            Action::Slower if self.is_replay() => return self.replay_speed(false),
+            Action::Faster if self.has_speed() => return self.replay_speed(true),
+            Action::Slower if self.has_speed() => return self.replay_speed(false),
             Action::Faster => return self.pace(false, t),
             Action::Slower => return self.pace(true, t),
             Action::Copy => return self.copy(t),
             Action::Mark => self.begin_note(t),
+            Action::StepShorter => self.resize_step(false),
+            Action::StepLonger => self.resize_step(true),
+            Action::StepBack
+            | Action::StepForward
+            | Action::TickBack
+            | Action::TickForward
+            | Action::EventBefore
+            | Action::EventAfter
+            | Action::Begin
+            | Action::End => return self.travel(action, t),
+            Action::GoTo => self.begin_entry(t),
             Action::Demo => return Some(Effect::Demo),
             Action::Retry => return Some(Effect::Retry),
             Action::Redraw => return Some(Effect::Redraw),
@@ -58,17 +77,18 @@ impl App {
     }
 
     fn back(&mut self) {
-        let to = if self.view == View::Help {
-            self.behind
-        } else {
-            View::Overview
+        let to = match self.view {
+            View::Help => self.behind,
+            View::Device => self.above,
+            _ => View::Overview,
         };
         self.open(to);
         self.settle();
     }
 
     fn step(&mut self, by: isize) {
-        if self.view != View::Overview {
+        let pages = self.view == View::Verdicts && by.abs() != 1;
+        if pages || !matches!(self.view, View::Overview | View::Verdicts) {
             self.scroll = u16::try_from(
                 isize::from(self.scroll as i16)
                     .saturating_add(by)
@@ -80,15 +100,23 @@ impl App {
         let Some(count) = self.picture().map(|p| p.devices.len()).filter(|n| *n > 0) else {
             return;
         };
-        let now = self.selected_index().unwrap_or(0);
+        // The verdicts stand in an order of their own.
+        let order: Vec<usize> = match self.view {
+            View::Verdicts => self.by_verdict().collect(),
+            _ => (0..count).collect(),
+        };
+        let selected = self.selected_index();
+        let now = order.iter().position(|n| Some(*n) == selected).unwrap_or(0);
         let next = isize::try_from(now)
             .unwrap_or(0)
             .saturating_add(by)
             .clamp(0, count as isize - 1) as usize;
         self.follows_worst = false;
+        self.scroll = 0;
+        let place = order.get(next).copied().unwrap_or(next);
         self.selected = self
             .picture()
-            .and_then(|p| p.devices.get(next))
+            .and_then(|p| p.devices.get(place))
             .map(|d| d.device.id.clone());
     }
 
@@ -102,23 +130,6 @@ impl App {
             _ => None,
         };
         self.settle();
-    }
-
-    /// Whether the picture is of a recording.
-    #[must_use]
-    pub fn is_replay(&self) -> bool {
-        let source = self.picture().map(|picture| &picture.source);
-        matches!(source, Some(SourceKind::Recording(_)))
-    }
-
-    fn replay_speed(&mut self, faster: bool) -> Option<Effect> {
-        let next = if faster {
-            SPEEDS.iter().find(|speed| **speed > self.speed)
-        } else {
-            SPEEDS.iter().rev().find(|speed| **speed < self.speed)
-        };
-        self.speed = *next?;
-        (!self.is_paused()).then_some(Effect::Speed(self.speed))
     }
 
     fn pace(&mut self, slower: bool, t: Catalogue) -> Option<Effect> {
@@ -138,7 +149,10 @@ impl App {
     }
 
     fn copy(&mut self, t: Catalogue) -> Option<Effect> {
-        let lines = support_lines(self.picture()?, self.selection()?);
+        let lines = match self.view {
+            View::Meter => meter_lines(self.picture()?)?,
+            _ => support_lines(self.picture()?, self.selection()?),
+        };
         self.notify(t.chrome_copied(lines.lines().count()).into_owned());
         Some(Effect::Copy(lines))
     }

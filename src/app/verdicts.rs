@@ -3,7 +3,7 @@
 use super::words::{self, Signs};
 use crate::model::{
     Cause, Comparison, Confidence, DeviceView, Episode, Evidence, KnownKind, Level, Rejected,
-    Verdict, VerdictState, Why, Witness,
+    Verdict, VerdictState, Whose, Why, Witness,
 };
 use crate::text::Catalogue;
 use crate::units::{Bytes, BytesPerSecond, Ratio, Watts, format_span};
@@ -509,5 +509,18 @@ pub fn witness(witness: Witness, t: Catalogue) -> Text {
         Witness::MemoryGrowth => t.verdict_w_memory_growth(),
         Witness::PauseSeconds => t.verdict_w_pause_seconds(),
         Witness::EarlierPause => t.verdict_w_earlier_pause(),
+    }
+}
+
+/// Whose a threshold is, in a word or two.
+#[must_use]
+pub fn whose(whose: Whose, t: Catalogue) -> Text {
+    match whose {
+        Whose::Device => t.verdict_whose_device(),
+        Whose::Plate => t.verdict_whose_plate(),
+        Whose::Baseline => t.verdict_whose_baseline(),
+        Whose::Article => t.verdict_whose_article(),
+        Whose::Paper(paper) => paper.id().into(),
+        Whose::Config => t.verdict_whose_config(),
     }
 }

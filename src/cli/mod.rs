@@ -6,14 +6,17 @@ pub mod args;
 mod background;
 pub mod config;
 mod demo;
+mod diagnose;
 mod error;
 mod export;
+mod foreign;
 mod later;
 mod lines;
 mod live;
 mod log;
 mod once;
 mod past;
+mod platform;
 mod probe;
 mod record;
 mod recorder;
@@ -27,6 +30,8 @@ mod stream;
 pub mod value;
 mod words;
 
+#[cfg(test)]
+mod diagnose_tests;
 #[cfg(test)]
 mod record_tests;
 #[cfg(test)]
@@ -186,13 +191,17 @@ fn dispatch(command: Option<Command>, shared: &Shared, world: &mut World) -> Res
         Some(Command::Record(args)) if args.background => background::start(&args, world)?,
         Some(Command::Record(args)) if args.status => background::status(&args, world)?,
         Some(Command::Record(args)) if args.stop => background::stop(&args, world)?,
-        Some(Command::Record(args)) => record::run(source::live(&settings), &args, world)?,
+        Some(Command::Record(args)) => {
+            let rented = platform::Rented::new(&settings, world)?;
+            record::run(source::live(&settings, &rented), &args, world)?;
+        }
         Some(Command::Replay(args)) => {
             screen::run(screen::Started::Replay(&args), &settings, world)?;
         }
-        Some(Command::Export(args)) => export::run(&args, world)?,
+        Some(Command::Export(args)) => export::run(&args, &settings, world)?,
+        Some(Command::Diagnose(args)) => return diagnose::run(&args, &settings, world),
         Some(Command::Themes) => small::themes(&settings, world)?,
-        Some(Command::Platforms(args)) => later::platforms(&args, world)?,
+        Some(Command::Platforms(args)) => platform::run(&args, &settings, world)?,
         Some(other) => return Err(later::not_in_this_version(&other)),
     }
     Ok(0)

@@ -1,8 +1,10 @@
 //! What holds for this run: flags over environment over file over defaults.
 
-use super::config::{AfterLogout, FileSettings, Folders, Tier};
+use super::config::{AfterLogout, FileSettings, Folders};
 use super::shared::Shared;
-use crate::model::{BillingStart, BillingStartSource, Config, Price, PriceScope, PriceSource};
+use crate::model::{
+    BillingStart, BillingStartSource, Config, Price, PriceScope, PriceSource, Terms,
+};
 use crate::text::Lang;
 use crate::ui::glyphs::Charset;
 use crate::ui::theme::{ColorChoice, DEFAULT_THEME};
@@ -15,8 +17,6 @@ use std::time::Duration;
 pub struct Settings {
     /// What the session folds with.
     pub config: Config,
-    /// Discounts, for the audit.
-    pub tiers: Vec<Tier>,
     /// How often devices are read.
     pub interval: Duration,
     /// How far apart the two samples of `once` are, where a flag or the environment says how often devices are read.
@@ -63,8 +63,12 @@ pub struct PlatformSettings {
     pub enabled: bool,
     /// Its name, where it was given.
     pub name: Option<String>,
+    /// The name is a flag's (or a variable's), not the file's.
+    pub name_by_flag: bool,
     /// Another base address.
     pub url: Option<String>,
+    /// The address is a flag's.
+    pub url_by_flag: bool,
     /// Where its key lies.
     pub key_file: Option<PathBuf>,
     /// This instance, where the platform does not say.
@@ -91,7 +95,6 @@ impl Settings {
             .unwrap_or_else(|| Lang::detect(&env));
         Self {
             config: config(shared, &file),
-            tiers: file.tiers,
             interval: shared
                 .interval
                 .or(file.interval)
@@ -123,6 +126,8 @@ impl Settings {
                     .or(file.platform_enabled)
                     .unwrap_or(true),
                 name: shared.platform.clone().or(file.platform_name),
+                name_by_flag: shared.platform.is_some(),
+                url_by_flag: shared.platform_url.is_some(),
                 url: shared.platform_url.clone().or(file.platform_url),
                 key_file: file.platform_key_file,
                 instance_id: file
@@ -163,10 +168,20 @@ fn config(shared: &Shared, file: &FileSettings) -> Config {
             .clone()
             .or_else(|| file.currency.clone())
             .unwrap_or(default.currency),
-        granularity: shared
-            .granularity
-            .or(file.granularity)
-            .unwrap_or(default.granularity),
+        granularity: shared.granularity.or(file.granularity),
+        terms: Terms {
+            rule: (shared.platform.as_ref())
+                .or(file.rule.as_ref())
+                .or(file.platform_name.as_ref())
+                .map(|name| name.as_str().into()),
+            tiers: file.tiers.clone(),
+            phases: file.phases,
+            prepaid: file.prepaid,
+            upfront: file.upfront,
+            extras: file.extras.clone(),
+            stopped_per_hour: file.stopped_per_hour,
+        },
+        grid: file.grid.clone(),
         since: since_flag.or(since_file),
         budget: shared.budget.or(file.budget),
         compute_threshold: file

@@ -1,8 +1,12 @@
 //! What is known, in the words of a catalogue, for documents and text.
 
-use crate::app::verdicts;
+use crate::app::platform;
 use crate::app::words::{self, Signs};
-use crate::model::{DeviceView, Episode, ProbeReport, Rejected, StateWord};
+use crate::app::{blind, verdicts};
+use crate::model::{
+    CannotSee, Cause, Confidence, DeviceView, Episode, Evidence, PlatformView, ProbeReport,
+    Rejected, Snapshot, StateWord,
+};
 use crate::publish::Words;
 use crate::text::Catalogue;
 
@@ -48,6 +52,28 @@ impl Words for CatalogueWords {
         verdicts::next(episode.cause, &episode.evidence, device, self.t)
     }
 
+    fn evidence(&self, evidence: &Evidence) -> [String; 4] {
+        [
+            verdicts::witness(evidence.witness, self.t),
+            verdicts::number(evidence.witness, evidence.value, self.t, self.signs),
+            verdicts::bound(evidence, self.t, self.signs),
+            verdicts::whose(evidence.whose, self.t),
+        ]
+        .map(Into::into)
+    }
+
+    fn cause(&self, cause: Cause) -> String {
+        verdicts::cause(cause, self.t).into_owned()
+    }
+
+    fn confidence(&self, confidence: Confidence) -> String {
+        verdicts::confidence(confidence, self.t).into_owned()
+    }
+
+    fn cannot_see(&self, snapshot: &Snapshot) -> Vec<CannotSee> {
+        blind::cannot_see(snapshot, self.t)
+    }
+
     fn rejected(&self, rejected: &Rejected) -> String {
         verdicts::rejected(rejected, self.t, self.signs).into_owned()
     }
@@ -75,6 +101,10 @@ impl Words for CatalogueWords {
 
     fn probe_status(&self, probe: &ProbeReport) -> String {
         words::probe_status(probe, self.t).into_owned()
+    }
+
+    fn platform(&self, view: &PlatformView, at: jiff::Timestamp) -> Vec<String> {
+        platform::pieces(view, at, self.t, self.signs)
     }
 
     fn state(&self, word: StateWord) -> String {

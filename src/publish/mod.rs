@@ -6,9 +6,12 @@
 mod cost;
 mod demos;
 mod device;
+mod diagnosis;
+mod diagnosis_text;
 mod events;
 mod fields;
 mod number;
+mod platform;
 mod platforms;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -18,14 +21,17 @@ mod text;
 mod verdict;
 
 pub use demos::{DemoCase, demos_json};
+pub use diagnosis::{Diagnosis, DiagnosisResult, diagnosis_json};
+pub use diagnosis_text::diagnosis_text;
 pub use events::EventCursor;
 pub use number::timestamp;
-pub use platforms::platforms_json;
+pub use platforms::{platforms_json, platforms_text};
 pub use snapshot::{snapshot_json, snapshot_json_since};
 pub use table::{table_header, table_rows};
 pub use text::{TextOptions, snapshot_text};
 
-use crate::model::{DeviceView, Episode, ProbeReport, Rejected, StateWord};
+use crate::model::{CannotSee, Cause, Confidence, Evidence, Snapshot};
+use crate::model::{DeviceView, Episode, PlatformView, ProbeReport, Rejected, StateWord};
 use serde_json::{Map, Value as Json};
 
 /// The version of the documents; fields are only added within it.
@@ -49,6 +55,18 @@ pub trait Words {
     fn episode_next(&self, episode: &Episode, device: &DeviceView)
     -> Vec<(String, Option<String>)>;
 
+    /// A number with its threshold: what was measured, the number, the threshold, whose that is.
+    fn evidence(&self, evidence: &Evidence) -> [String; 4];
+
+    /// A cause in a few words.
+    fn cause(&self, cause: Cause) -> String;
+
+    /// How sure a verdict is, in a word.
+    fn confidence(&self, confidence: Confidence) -> String;
+
+    /// Which evidence is out of reach, and how to get it.
+    fn cannot_see(&self, snapshot: &Snapshot) -> Vec<CannotSee>;
+
     /// Why a look-alike was turned down.
     fn rejected(&self, rejected: &Rejected) -> String;
 
@@ -57,6 +75,9 @@ pub trait Words {
 
     /// How a probe fares.
     fn probe_status(&self, probe: &ProbeReport) -> String;
+
+    /// What the platform says, piece by piece.
+    fn platform(&self, view: &PlatformView, at: jiff::Timestamp) -> Vec<String>;
 
     /// The state of a device's row in one word.
     fn state(&self, word: StateWord) -> String;

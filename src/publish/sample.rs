@@ -91,6 +91,8 @@ pub(crate) fn device_view(index: u32, why: Absent) -> DeviceView {
         processes_age_s: 0.0,
         phase: Phase::Unobserved,
         phase_seconds: PhaseSeconds::default(),
+        utilization_seconds: 0.0,
+        work_seconds: None,
         verdict: Verdict::unknown(),
         episodes: Vec::new(),
         word: StateWord::Unknown,
@@ -180,13 +182,15 @@ pub(crate) fn cost() -> Cost {
         price_per_hour: Some(Decimal::new(1280, 2)),
         price_scope: PriceScope::Instance,
         price_source: PriceSource::Flag,
-        rule: "flags".to_owned(),
-        granularity: Granularity::Hour,
+        price_at: None,
+        price_age_s: None,
+        tariff: Arc::new(Tariff::started(Granularity::Hour)),
         billing_start: BillingStart {
             at: at(-8_260_000),
             source: BillingStartSource::Boot,
         },
         span_seconds: 8260.0,
+        unbilled_seconds: 0.0,
         billed_seconds: 10_800.0,
         rounding_seconds: 2540.0,
         amount: Some(Decimal::new(3840, 2)),
@@ -203,19 +207,103 @@ pub(crate) fn cost() -> Cost {
             Decimal::ZERO,
             Decimal::new(9_031_112, 6),
         ]),
+        phase_prices: Some([Decimal::new(1280, 2); 5]),
         any_compute_seconds: 6138.0,
         idle_held_seconds: 0.0,
+        utilization_seconds: 5900.0,
+        work_seconds: None,
         of_which: OfWhich::default(),
         available_ratio: None,
         effective_price_per_compute_hour: None,
         projected_day_amount: None,
+        projected_month_amount: None,
+        wasted_day_amount: None,
         next_edge: Some(at(2_540_000)),
+        extras: Vec::new(),
+        total_amount: Some(Decimal::new(3840, 2)),
         budget: None,
         budget_reached: None,
+        flapping: Vec::new(),
+        hours: Arc::default(),
+        this_hour: None,
     }
 }
 
 /// Live, with a working device and a silent one.
+fn platform_view() -> PlatformView {
+    let notice = Notice {
+        id: "n-1".into(),
+        kind: NoticeKind::Preempt,
+        at: Some(at(120_000)),
+        text: "terminate\u{1b}[2J".into(),
+    };
+    let platform = Platform {
+        name: "aws".into(),
+        title: "AWS".into(),
+        detected_by: DetectedBy::Dmi,
+        instance_id: Some("i-1".into()),
+        instance_type: Some("p5.48xlarge".into()),
+        region: Some("us-east-2".into()),
+        state: None,
+        billed_by_state: None,
+        runs: None,
+        billing_started: None,
+        price: None,
+        rule: None,
+        notices: vec![notice],
+        claims: Claims {
+            device_count: Some(8),
+            model: Some("H100-80GB".into()),
+            ..Claims::default()
+        },
+        status: PlatformStatus::Stale,
+        answered: Some(at(-14_000)),
+        is_asked: true,
+        trouble: Some("GET /latest/meta-data/instance-id: no answer within 1.0 s".into()),
+    };
+    PlatformView {
+        status: platform.status,
+        age_s: Some(14.0),
+        disagreements: Vec::new(),
+        still_bills: false,
+        platform: Arc::new(platform),
+    }
+}
+
+pub(crate) fn platform_report() -> PlatformReport {
+    let step = |kind, result| Step {
+        kind,
+        what: "GET /latest/meta-data/instance-id".to_owned(),
+        result,
+        http_status: Some(200),
+        ms: Some(1.25),
+        text: None,
+    };
+    PlatformReport {
+        asked_network: true,
+        chosen: Some(("aws".to_owned(), DetectedBy::Dmi)),
+        platform: Some(platform_view()),
+        candidates: vec![Candidate {
+            name: "aws".to_owned(),
+            title: "AWS".to_owned(),
+            descriptor: "built-in".to_owned(),
+            source: "a test".to_owned(),
+            detected: true,
+            steps: vec![
+                step(StepKind::Dmi, StepResult::Match),
+                step(StepKind::Metadata, StepResult::TimedOut),
+            ],
+            gives: vec![Gives::InstanceId, Gives::Notices],
+            adapter: None,
+            needs: vec![Need {
+                key: "KEY".to_owned(),
+                found: false,
+                place: None,
+            }],
+        }],
+    }
+}
+
 pub(crate) fn snapshot() -> Snapshot {
     let mut silent = device_view(1, Absent::TimedOut);
     silent.silent = Some((Absent::TimedOut, MonoTime(70_000_000_000)));
@@ -243,9 +331,16 @@ pub(crate) fn snapshot() -> Snapshot {
         },
         host_sample,
         host_age_s: 0.0,
+        platform: Some(platform_view()),
         startup: Startup {
-            boot: Some(at(-9_000_000)),
-            ..Startup::default()
+            now: StartSteps {
+                boot: Some(StartStep {
+                    at: at(-9_000_000),
+                    source: StepSource::Kernel,
+                }),
+                ..StartSteps::default()
+            },
+            earlier: Vec::new(),
         },
         boards: vec![BoardView {
             id: BoardId("board-0".into()),
@@ -254,6 +349,7 @@ pub(crate) fn snapshot() -> Snapshot {
             power_w: Value::fresh(612.123),
             power_limit_w: Value::fresh(700.0),
             plate_power_w: Value::absent(Absent::NotReported),
+            phase_seconds: PhaseSeconds::default(),
         }],
         devices: vec![busy_device(), silent],
         past: Arc::default(),
@@ -264,6 +360,7 @@ pub(crate) fn snapshot() -> Snapshot {
             scope: "gpu",
             estimated: false,
         }),
+        carbon: None,
     }
 }
 
@@ -306,6 +403,10 @@ fn no_library() -> ProbeReport {
 pub(crate) struct PlainWords;
 
 impl Words for PlainWords {
+    fn platform(&self, view: &PlatformView, _: jiff::Timestamp) -> Vec<String> {
+        vec![view.platform.title.to_string()]
+    }
+
     fn known(&self, device: &DeviceView) -> String {
         match device.word {
             StateWord::Silent => "A call has not answered since 30 s; the others go on.".to_owned(),
@@ -325,6 +426,37 @@ impl Words for PlainWords {
 
     fn episode_next(&self, _: &Episode, device: &DeviceView) -> Vec<(String, Option<String>)> {
         self.next(device)
+    }
+
+    fn evidence(&self, evidence: &Evidence) -> [String; 4] {
+        [
+            evidence.witness.metric().to_owned(),
+            format!("{:.2}", evidence.value),
+            format!("{} {:.2}", evidence.comparison.sign(), evidence.threshold),
+            evidence.whose.to_string(),
+        ]
+    }
+
+    fn cause(&self, cause: Cause) -> String {
+        cause.word().to_owned()
+    }
+
+    fn confidence(&self, confidence: Confidence) -> String {
+        confidence.word().to_owned()
+    }
+
+    fn cannot_see(&self, snapshot: &Snapshot) -> Vec<CannotSee> {
+        vec![CannotSee {
+            evidence: "sm_active_ratio",
+            label: "SMs busy".to_owned(),
+            devices: snapshot
+                .devices
+                .iter()
+                .map(|v| v.device.id.clone())
+                .collect(),
+            reason: "this device has none".to_owned(),
+            how: "take a newer one".to_owned(),
+        }]
     }
 
     fn rejected(&self, rejected: &Rejected) -> String {

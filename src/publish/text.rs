@@ -15,7 +15,8 @@
 use super::Words;
 use super::number::timestamp;
 use crate::model::{
-    Cost, DeviceView, Figure, Phase, ProbeReport, ProbeStatus, Snapshot, SourceKind,
+    Cost, DeviceView, ExtraKind, Figure, FlappingKind, Phase, PriceSource, ProbeReport,
+    ProbeStatus, Snapshot, SourceKind,
 };
 use crate::text::{Catalogue, clean, clean_width};
 use crate::units::{Bytes, BytesPerSecond, Currency, Money, Ratio, format_span};
@@ -51,10 +52,7 @@ pub fn snapshot_text(
     t: &Catalogue,
     options: TextOptions,
 ) -> String {
-    let mut page = Page {
-        options,
-        text: String::new(),
-    };
+    let mut page = Page::new(options);
     banner(&mut page, snapshot, t);
     page.flow("", &header(snapshot, t));
     if !snapshot.devices.is_empty() {
@@ -78,34 +76,61 @@ pub fn snapshot_text(
         }
     }
     page.flow("", &host(snapshot, t));
+    if let Some(platform) = &snapshot.platform {
+        page.flow("", &words.platform(platform, snapshot.at));
+    }
     if let Some(cost) = &snapshot.cost {
         page.flow("", &meter(cost, t, options.ascii));
+        let outlook = outlook(snapshot, cost, t, options.ascii);
+        if !outlook.is_empty() {
+            page.flow("", &outlook);
+        }
     }
     page.text
 }
 
 /// Lines that fit.
-struct Page {
+pub(super) struct Page {
     options: TextOptions,
     text: String,
 }
 
 impl Page {
-    fn line(&mut self, line: &str) {
+    pub(super) const fn new(options: TextOptions) -> Self {
+        Self {
+            options,
+            text: String::new(),
+        }
+    }
+
+    pub(super) const fn is_ascii(&self) -> bool {
+        self.options.ascii
+    }
+
+    /// Whether the last line says anything.
+    pub(super) fn ends_with_text(&self) -> bool {
+        !self.text.is_empty() && !self.text.ends_with("\n\n")
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+
+    pub(super) fn line(&mut self, line: &str) {
         let line = clean_width(line, self.options.width, self.options.ascii);
         self.text.push_str(line.trim_end());
         self.text.push('\n');
     }
 
     /// A sentence after a prefix; its further lines are indented as wide as the prefix.
-    fn wrap(&mut self, prefix: &str, sentence: &str) {
+    pub(super) fn wrap(&mut self, prefix: &str, sentence: &str) {
         let sentence = clean(sentence);
         let words: Vec<&str> = sentence.split_whitespace().collect();
         self.pieces(prefix, &words, " ");
     }
 
     /// Segments that stay whole where they fit.
-    fn flow(&mut self, prefix: &str, segments: &[String]) {
+    pub(super) fn flow(&mut self, prefix: &str, segments: &[String]) {
         let segments: Vec<String> = segments
             .iter()
             .map(|segment| clean(segment).into_owned())
@@ -154,8 +179,11 @@ fn banner(page: &mut Page, snapshot: &Snapshot, t: &Catalogue) {
     match &snapshot.source {
         SourceKind::Live => {}
         SourceKind::Demo(case) => page.wrap("", &t.chrome_demo_banner(case)),
-        SourceKind::Recording(file) | SourceKind::Log(file) => {
+        SourceKind::Recording(file) => {
             page.wrap("", &t.chrome_replay_banner(file, timestamp(snapshot.at)));
+        }
+        SourceKind::Log { file, zone } => {
+            page.wrap("", &t.chrome_log_banner(file, timestamp(snapshot.at), zone));
         }
     }
 }
@@ -290,7 +318,7 @@ fn host(snapshot: &Snapshot, t: &Catalogue) -> Vec<String> {
 }
 
 /// An amount; in ASCII with the currency's code where its sign is not ASCII.
-fn amount_text(amount: Decimal, currency: &Currency, ascii: bool) -> String {
+pub(super) fn amount_text(amount: Decimal, currency: &Currency, ascii: bool) -> String {
     let money = Money {
         amount,
         currency: currency.clone(),
@@ -334,6 +362,76 @@ fn meter(cost: &Cost, t: &Catalogue, ascii: bool) -> Vec<String> {
     segments
 }
 
+/// What follows from the account: where the price is from if it is no one's own, what was held, stalled or throttled,
+/// projection, budget, energy and carbon, and what swings.
+fn outlook(snapshot: &Snapshot, cost: &Cost, t: &Catalogue, ascii: bool) -> Vec<String> {
+    let text = |amount: Decimal| amount_text(amount, &cost.currency, ascii);
+    let mut segments = Vec::new();
+    let mut say = |sentence: std::borrow::Cow<'static, str>| segments.push(sentence.into_owned());
+    if cost.price_source == PriceSource::Catalogue {
+        let age = match cost.price_age_s {
+            Some(age) => t.meter_ago(format_span(age)),
+            None => t.meter_age_unknown(),
+        };
+        say(format!("{} ({age})", t.meter_source_list()).into());
+    }
+    if cost.idle_held_seconds >= 1.0 {
+        say(t.meter_note_held(format_span(cost.idle_held_seconds)));
+    }
+    for (word, seconds) in [
+        (t.meter_stalled(), cost.of_which.stalled_s),
+        (t.meter_throttled(), cost.of_which.throttled_s),
+    ] {
+        if let Some(seconds) = seconds.filter(|s| *s >= 1.0) {
+            say(t.meter_phase(word, format_span(seconds)));
+        }
+    }
+    if let Some(amount) = cost.projected_day_amount {
+        say(t.meter_day(text(amount)));
+    }
+    for extra in &cost.extras {
+        say(match extra.kind {
+            ExtraKind::Storage => t.meter_storage(text(extra.amount)),
+            ExtraKind::Traffic => t.meter_traffic(text(extra.amount)),
+        });
+    }
+    if let (Some(budget), Some(total)) = (cost.budget, cost.total_amount) {
+        match cost.budget_reached {
+            _ if total > budget => say(t.meter_budget_over(text(total - budget))),
+            Some(at) => say(t.meter_budget_at(text(budget), timestamp(at))),
+            None => say(t.meter_budget_far(text(budget))),
+        }
+    }
+    if let Some(energy) = &snapshot.energy {
+        let kwh = format!("{:.2}", energy.kwh);
+        say(if energy.estimated {
+            t.meter_energy_estimated(kwh)
+        } else {
+            t.meter_energy(kwh)
+        });
+    }
+    if let Some(carbon) = &snapshot.carbon {
+        let [low, _, high] = carbon.pue;
+        let grams = format!("{:.0} g", carbon.g_low);
+        let grams = t.meter_range(grams, format_args!("{:.0} g", carbon.g_high));
+        say(t.meter_carbon(grams, &carbon.place, t.meter_range(low, high)));
+    }
+    for flapping in &cost.flapping {
+        let wasted = match flapping.amount {
+            Some(amount) => text(amount),
+            None => format_span(flapping.wasted_s),
+        };
+        let period = format_span(flapping.period_s);
+        say(match flapping.kind {
+            FlappingKind::Starts => t.meter_flapping_starts(flapping.cycles, period, wasted),
+            FlappingKind::Utilization => {
+                t.meter_flapping_utilization(flapping.cycles, period, wasted)
+            }
+        });
+    }
+    segments
+}
+
 fn phase_word(phase: Phase, t: &Catalogue) -> std::borrow::Cow<'static, str> {
     match phase {
         Phase::Compute => t.state_compute(),
@@ -368,7 +466,10 @@ mod tests {
             for source in [
                 SourceKind::Live,
                 SourceKind::Demo("x".repeat(200)),
-                SourceKind::Log("日".repeat(99)),
+                SourceKind::Log {
+                    file: "日".repeat(99),
+                    zone: "Asia/Shanghai".to_owned(),
+                },
             ] {
                 snapshot.source = source;
                 snapshot.host.name = Ok("host\u{1b}[2J".repeat(30).into());
@@ -398,7 +499,9 @@ mod tests {
             libnvidia-ml.so.1 could not be opened: no such file
             next: install the driver
         cpu 34 %  load 3.20  memory 56.8 GiB of 468 GiB
+        AWS
         about $38.40 so far at $12.80/h (estimated)  compute 1h 42m  io-wait 35m 22s
+        energy 1.25 kWh
         ");
     }
 
@@ -413,6 +516,7 @@ mod tests {
             libnvidia-ml.so.1 could not be opened: no such file
             next: install the driver
         cpu 34 %  load 3.20  memory 56.8 GiB of 468 GiB
+        AWS
         ");
     }
 }

@@ -5,7 +5,7 @@ use super::device::DeviceState;
 use super::known::{
     best_generation, is_doubtful, is_held_below_limit, link_in_use, link_plate, xid_replaces,
 };
-use super::{EVENTS_KEPT, Instant, Series, Session, bounded, happen};
+use super::{EVENTS_KEPT, Instant, Series, Session, bounded, gap, happen};
 use crate::ledger::{BoardStep, DeviceStep, Step};
 use crate::model::{
     Absent, Change, DeviceId, Event, EventKind, Figure, Phase, PlateEntry, PsiScope, Tick,
@@ -13,6 +13,7 @@ use crate::model::{
 };
 use crate::units::MonoTime;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Wall and boot clock may differ by this much between two ticks; more is a jump.
 const CLOCK_JUMP_S: f64 = 2.0;
@@ -29,6 +30,7 @@ impl Session {
     /// Takes one tick in.
     pub fn fold(&mut self, tick: &Tick) {
         let mut events: Vec<Event> = Vec::new();
+        let before = self.start.last.map_or(tick.interval, |last| last.interval);
         self.clocks(tick, &mut events);
         self.start.last = Some(Instant {
             seq: tick.seq,
@@ -46,10 +48,12 @@ impl Session {
         if let Some(host) = &tick.host {
             self.start.host_sample = Some((tick.mono, host.clone()));
         }
-        self.samples(tick, &mut events);
+        self.samples(tick, before.max(tick.interval), &mut events);
         self.events_of(tick, &mut events);
+        self.derive();
         self.observe(tick);
         self.after(tick, &mut events);
+        self.platform_after(tick, &mut events);
         self.judge(tick, &mut events);
         self.keep(events);
     }
@@ -98,8 +102,13 @@ impl Session {
         }
     }
 
-    fn samples(&mut self, tick: &Tick, events: &mut Vec<Event>) {
+    /// `pace`: the longer of this tick's and the previous one's interval.
+    fn samples(&mut self, tick: &Tick, pace: Duration, events: &mut Vec<Event>) {
         let interval_s = tick.interval.as_secs_f64();
+        let unhurried = Moment {
+            now: tick.mono,
+            interval_s: pace.as_secs_f64(),
+        };
         let said_silent = |id: &DeviceId| {
             tick.changes
                 .iter()
@@ -129,6 +138,9 @@ impl Session {
                 && !said_silent(&sample.device)
             {
                 happen::answers(state, tick.at, events);
+            }
+            if let Some(told) = gap::told(state, sample, unhurried) {
+                events.push(told.event(state, tick.at));
             }
             state.take(sample, interval_s);
         }
@@ -167,15 +179,24 @@ impl Session {
     fn observe(&mut self, tick: &Tick) {
         let moment = self.moment();
         let mut boards: Vec<BoardStep> = Vec::new();
-        for state in &self.start.devices {
+        let threshold = self.start.config.compute_threshold;
+        let any_computes = (self.start.devices.iter()).any(|state| {
+            state
+                .fresh_utilization(moment)
+                .is_some_and(|u| u > threshold)
+        });
+        for (state, derived) in self.start.devices.iter().zip(&self.derived) {
             let utilization = state.fresh_utilization(moment);
+            let work = derived.figures.get(Figure::Work);
             let step = DeviceStep {
                 id: state.device.id.clone(),
                 utilization,
                 has_process: state.processes.as_ref().ok().map(|list| !list.is_empty()),
                 held: state.memory_held().is_some_and(|bytes| bytes > 0.0),
-                io_waiting: self.io_waiting(state, utilization, moment),
+                io_waiting: self.io_waiting(state, utilization, any_computes, moment),
                 silent: state.silent.is_some(),
+                work: work.ok().filter(|_| work.age_s <= 2.0 * moment.interval_s),
+                worth: super::judge::worth(state),
             };
             // Devices of one board mostly follow each other.
             match boards
@@ -195,20 +216,33 @@ impl Session {
             mono: tick.mono,
             interval: tick.interval,
             boards: &boards,
+            queued: self.is_queued(),
+            traffic_bytes_per_s: self.traffic(moment),
         });
+    }
+
+    /// Bytes per second in and out of the host's network, while they are read.
+    fn traffic(&self, moment: Moment) -> Option<f64> {
+        let (at, host) = self.start.host_sample.as_ref()?;
+        let fresh = moment.now.seconds_since(*at) <= 2.0 * moment.interval_s;
+        let both = host.net_rx_bytes_per_s.ok()? + host.net_tx_bytes_per_s.ok()?;
+        Some(both).filter(|_| fresh)
     }
 
     /// Whether a thread of the device's owners, or our own cgroup, waits for storage. `None` where neither can be
     /// seen. Threads are only looked at while the device does nothing: while it computes, that an owner is ours is
-    /// enough to know that it does not wait.
+    /// enough to know that it does not wait. A device without an owner waits only where our cgroup does and no other
+    /// device computes: the pressure of a job on another device is not its own.
     fn io_waiting(
         &self,
         state: &DeviceState,
         utilization: Option<f64>,
+        any_computes: bool,
         moment: Moment,
     ) -> Option<bool> {
         if state.processes.as_ref().is_ok_and(Vec::is_empty) {
-            return Some(false);
+            let pressed = !any_computes && self.own_pressure(moment) == Some(true);
+            return Some(pressed);
         }
         let computes = utilization.is_some_and(|u| u > self.start.config.compute_threshold);
         let owners = state.processes.as_deref().unwrap_or_default();
@@ -235,15 +269,21 @@ impl Session {
             .map(|some| some > PSI_WAITING)
     }
 
-    /// What follows from the whole tick for each device: figures, states, since when, series, events.
+    /// The figures of each device.
+    fn derive(&mut self) {
+        let moment = self.moment();
+        let derive = |state| derive::derive(state, self.entry(state), moment);
+        let derived = self.start.devices.iter().map(derive).collect();
+        self.derived = derived;
+    }
+
+    /// What follows from the whole tick for each device: states, since when, series, events.
     fn after(&mut self, tick: &Tick, events: &mut Vec<Event>) {
         let moment = self.moment();
         let plates = self.plates.clone();
         let history = self.start.config.history;
-        self.derived.clear();
-        for state in &mut self.start.devices {
+        for (state, derived) in self.start.devices.iter_mut().zip(&mut self.derived) {
             let entry = plates.find(&state.device.name).map(AsRef::as_ref);
-            let mut derived = derive::derive(state, entry, moment);
             // Only what was read for this tick: a held value is no new point of anything.
             let fresh = |figure| {
                 let value = derived.figures.get(figure);
@@ -265,15 +305,15 @@ impl Session {
             state
                 .thermal
                 .take(state.device.index, moment.now, headroom, power);
-            derive::time_to_throttle(state, moment, &mut derived);
+            derive::time_to_throttle(state, moment, derived);
             state.phase = self.ledger.phase(&state.device.id);
             shown(state, tick, moment);
             state.doubtful_since =
-                is_doubtful(&derived).then(|| state.doubtful_since.unwrap_or(moment.now));
+                is_doubtful(derived).then(|| state.doubtful_since.unwrap_or(moment.now));
             state.held_since = is_held_below_limit(state, &derived.figures, moment)
                 .then(|| state.held_since.unwrap_or(moment.now));
             if state.polled {
-                polls(state, &derived, entry, moment);
+                polls(state, derived, entry, moment);
                 happen::throttling(state, tick.at, events);
                 happen::link(state, &derived.figures, moment, tick.at, events);
             }
@@ -285,13 +325,7 @@ impl Session {
                     self.series.insert(state.device.id.clone(), series);
                 }
             }
-            self.derived.push(derived);
         }
-        let seen = self.ledger.startup();
-        let startup = &mut self.start.startup;
-        startup.billing_started = seen.billing_started;
-        startup.first_compute = startup.first_compute.or(seen.first_compute);
-        startup.first_process = startup.first_process.or(seen.first_process);
     }
 }
 

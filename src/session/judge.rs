@@ -7,7 +7,7 @@ use super::{Session, happen};
 use crate::model::{
     Absent, Cause, Comparison, Confidence, Config, Device, DeviceKind, Episode, Event, EventKind,
     Evidence, Figure, Metric, PlateEntry, Process, StateWord, Tick, Verdict, VerdictState, Whose,
-    Witness,
+    Witness, Worth,
 };
 use crate::verdict::{Limits, Owners, PeerPoint, Peers, RuleSet, Seen, Turn, TurnKind};
 use jiff::Timestamp;
@@ -42,6 +42,11 @@ impl Judge {
         Self::of(Arc::new(rules))
     }
 
+    /// Takes a configuration's thresholds.
+    pub(super) fn set_limits(&mut self, limits: Limits) {
+        Arc::make_mut(&mut self.rules).set_limits(limits);
+    }
+
     fn of(rules: Arc<RuleSet>) -> Self {
         Self {
             rules,
@@ -53,8 +58,8 @@ impl Judge {
     }
 }
 
+/// A copy has rules in common and room of its own.
 impl Clone for Judge {
-    /// The room is not what is copied.
     fn clone(&self) -> Self {
         Self::of(self.rules.clone())
     }
@@ -92,6 +97,7 @@ impl Session {
                 .and_then(|i| host_processes.get(i))
         };
         for ((state, derived), point) in start.devices.iter_mut().zip(&self.derived).zip(&*points) {
+            let device = state.device.clone();
             let mut memory = state.judged.take().unwrap_or_default();
             let peers = point
                 .model
@@ -99,10 +105,10 @@ impl Session {
                 .and_then(|model| groups.iter().find(|(name, _)| name == model))
                 .map_or(&alone, |(_, peers)| peers);
             let entry = plates.find(&state.device.name).map(AsRef::as_ref);
-            let device = state.device.clone();
             let mut seen = seen(&device, state, derived, entry, peers, tick, moment, find);
             seen.dt = memory.passed(tick.mono).min(2.0 * moment.interval_s);
             seen.all_lost = all_lost;
+            state.work_key = seen.owners.key;
             seen.host_cores = start.host.cores.ok().map(f64::from);
             turns.clear();
             rules.look(&mut memory, &seen, turns);
@@ -134,6 +140,19 @@ impl Session {
     }
 }
 
+/// What the rules make of the seconds up to this tick, as they stood at the one before; `None` where none has looked, or
+/// none can tell. A mere suspicion takes nobody's money's worth away.
+pub(super) fn worth(state: &DeviceState) -> Option<Worth> {
+    let standing = state.judged.as_ref()?.standing();
+    Some(match standing {
+        Some(v) if v.state == VerdictState::Unknown => return None,
+        Some(v) if v.confidence == Confidence::Suspect => Worth::Fine,
+        Some(v) if v.state == VerdictState::Stalled => Worth::Stalled,
+        Some(v) if v.state == VerdictState::Throttled => Worth::Throttled,
+        _ => Worth::Fine,
+    })
+}
+
 /// A device as its peers see it. Slices and guests' shares are nobody's peers.
 fn point(state: &DeviceState, derived: &Derived) -> PeerPoint {
     let device = &state.device;
@@ -146,6 +165,7 @@ fn point(state: &DeviceState, derived: &Derived) -> PeerPoint {
     };
     PeerPoint {
         model: Some(device.name.clone()),
+        key: state.work_key,
         utilization: now(Figure::Utilization),
         span: derived.power_span,
         clock_mhz: now(Figure::Clock),
@@ -273,6 +293,9 @@ fn seen<'a, 'p>(
         tx_saturation: lately(Figure::PcieTxSaturation),
         nvlink_links: lately(Figure::NvlinkLinks),
         nvlink_up: lately(Figure::NvlinkUp),
+        nvlink_expected: sold.is_some_and(|e| {
+            &*e.form == "sxm" && e.nvlink_total_bytes_per_s.is_some_and(|rate| rate > 0.0)
+        }),
         nvlink_bytes_per_s: sum(lately(Figure::NvlinkRx), lately(Figure::NvlinkTx)),
         nvlink_errors: now(Figure::NvlinkErrors),
         energy_j: now(Figure::Energy),

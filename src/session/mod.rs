@@ -4,10 +4,12 @@ mod change;
 mod derive;
 mod device;
 mod fold;
+mod gap;
 mod happen;
 mod held;
 mod judge;
 mod known;
+mod platform;
 mod rate;
 mod series;
 mod thermal;
@@ -24,13 +26,14 @@ pub use view::worse;
 use crate::ledger::{Checkpoint, Ledger};
 use crate::model::{
     Config, DeviceId, Episode, Event, Host, HostSample, PlateEntry, Plates, ProbeReport, Process,
-    SourceKind, Startup, Vendor, Verdict,
+    SourceKind, Vendor, Verdict,
 };
 use crate::units::MonoTime;
 use crate::verdict::RuleSet;
 use derive::Derived;
 use device::DeviceState;
 use judge::Judge;
+use platform::PlatformState;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,11 +60,11 @@ pub struct Start {
     host_sample: Option<(MonoTime, HostSample)>,
     host_processes: Vec<Process>,
     probes: Vec<ProbeReport>,
-    startup: Startup,
     events: Arc<Vec<Event>>,
     past: Arc<Vec<Episode>>,
     driver: DriverSeen,
     last: Option<Instant>,
+    platform: PlatformState,
 }
 
 /// What the probes said of drivers so far.
@@ -101,7 +104,39 @@ impl Start {
             ..Self::default()
         }
     }
+
+    /// As a recording keeps it.
+    ///
+    /// # Errors
+    /// Something in it cannot be written.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, StartError> {
+        postcard::to_allocvec(self).map_err(|_| StartError)
+    }
+
+    /// From a recording's bytes.
+    ///
+    /// # Errors
+    /// They are of another version's making.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, StartError> {
+        postcard::from_bytes(bytes).map_err(|_| StartError)
+    }
+
+    /// What had happened by then, newest last; at most the last thousand.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// The devices that were remembered.
+    pub fn device_ids(&self) -> impl Iterator<Item = &DeviceId> {
+        self.devices.iter().map(|state| &state.device.id)
+    }
 }
+
+/// The bytes are not those of a `Start` of this version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the session in it is of another version's making")]
+pub struct StartError;
 
 /// Folds ticks.
 #[derive(Clone)]
@@ -120,7 +155,6 @@ impl Session {
     /// Begins, or goes on from where another session stood.
     #[must_use]
     pub fn new(start: Start, plates: Arc<Plates>, source: SourceKind) -> Self {
-        let rules = RuleSet::all().with_limits(limits(&start.config));
         let mut session = Self {
             ledger: Ledger::new(&start.config, None),
             plates,
@@ -128,7 +162,7 @@ impl Session {
             series: BTreeMap::new(),
             start: Start::default(),
             derived: Vec::new(),
-            judge: Judge::new(rules),
+            judge: Judge::new(RuleSet::all()),
         };
         session.take_up(start);
         session
@@ -137,6 +171,7 @@ impl Session {
     /// Goes on from a `Start` that says more than what was folded so far; the charts stay.
     pub fn take_up(&mut self, start: Start) {
         self.ledger = Ledger::new(&start.config, start.ledger.clone());
+        self.judge.set_limits(limits(&start.config));
         self.start = start;
         let moment = self.moment();
         self.derived = self
@@ -163,22 +198,26 @@ impl Session {
         &self.start.probes
     }
 
-    /// What has happened, newest last; at most the last thousand.
-    #[must_use]
-    pub fn events(&self) -> &[Event] {
-        &self.start.events
-    }
-
     /// What the session folds with.
     #[must_use]
     pub const fn config(&self) -> &Config {
         &self.start.config
     }
 
+    /// Charts of before the ticks that were folded, where they are known from elsewhere.
+    pub fn remember(&mut self, earlier: &BTreeMap<DeviceId, Series>) {
+        for (id, series) in &mut self.series {
+            if let Some(earlier) = earlier.get(id) {
+                series.extend_back(earlier);
+            }
+        }
+    }
+
     /// With other rules than all of them; thresholds are the configuration's.
     #[must_use]
     pub fn with_rules(mut self, rules: RuleSet) -> Self {
-        self.judge = Judge::new(rules.with_limits(limits(&self.start.config)));
+        self.judge = Judge::new(rules);
+        self.judge.set_limits(limits(&self.start.config));
         self
     }
 
@@ -220,6 +259,12 @@ impl Session {
     #[must_use]
     pub fn all_series(&self) -> &BTreeMap<DeviceId, Series> {
         &self.series
+    }
+
+    /// What happened so far, newest last; at most the last thousand.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.start.events
     }
 
     fn host_process(&self, pid: u32) -> Option<&Process> {

@@ -6,47 +6,49 @@ use super::proof::{Answer, Limits};
 use super::seen::Seen;
 use super::{Rule, clocks, faults, growth, host, idle, link, pauses, peers, power, stall, thermal};
 use crate::model::{Cause, Config, VerdictState};
+use std::sync::Arc;
 
 /// Rules with their thresholds.
+#[derive(Clone)]
 pub struct RuleSet {
-    rules: Vec<(Box<dyn Rule>, Span)>,
+    rules: Vec<(Arc<dyn Rule>, Span)>,
     limits: Limits,
 }
 
 /// Innocent reasons first: the others ask for them.
-fn every() -> Vec<Box<dyn Rule>> {
+fn every() -> Vec<Arc<dyn Rule>> {
     vec![
-        Box::new(pauses::WarmUp),
-        Box::new(pauses::CheckpointPause),
-        Box::new(pauses::CompilePause),
-        Box::new(pauses::EvalPause),
-        Box::new(faults::DeviceLost),
-        Box::new(faults::EccXid),
-        Box::new(faults::CounterFrozen),
-        Box::new(power::PowerBrake),
-        Box::new(thermal::Thermal),
-        Box::new(stall::CollectiveWait),
-        Box::new(link::PcieLink),
-        Box::new(link::PcieSaturated),
-        Box::new(link::NvlinkDown),
-        Box::new(host::HostThrottled),
-        Box::new(host::HostMemory),
-        Box::new(host::DiskIo),
-        Box::new(host::NetworkIo),
-        Box::new(stall::InputStarved),
-        Box::new(faults::PlateMismatch),
-        Box::new(power::PowerCap),
-        Box::new(clocks::ClockLocked),
-        Box::new(power::PowerDrift),
-        Box::new(peers::Straggler),
-        Box::new(stall::LaunchBound),
-        Box::new(growth::MemoryLeak),
-        Box::new(growth::Flapping),
-        Box::new(idle::IdleBilled),
-        Box::new(pauses::WorkChanged),
-        Box::new(stall::PowerSmoothing),
-        Box::new(stall::MemoryBound),
-        Box::new(stall::Serving),
+        Arc::new(pauses::WarmUp),
+        Arc::new(pauses::CheckpointPause),
+        Arc::new(pauses::CompilePause),
+        Arc::new(pauses::EvalPause),
+        Arc::new(faults::DeviceLost),
+        Arc::new(faults::EccXid),
+        Arc::new(faults::CounterFrozen),
+        Arc::new(power::PowerBrake),
+        Arc::new(thermal::Thermal),
+        Arc::new(stall::CollectiveWait),
+        Arc::new(link::PcieLink),
+        Arc::new(link::PcieSaturated),
+        Arc::new(link::NvlinkDown),
+        Arc::new(host::HostThrottled),
+        Arc::new(host::HostMemory),
+        Arc::new(host::DiskIo),
+        Arc::new(host::NetworkIo),
+        Arc::new(stall::InputStarved),
+        Arc::new(faults::PlateMismatch),
+        Arc::new(power::PowerCap),
+        Arc::new(clocks::ClockLocked),
+        Arc::new(power::PowerDrift),
+        Arc::new(peers::Straggler),
+        Arc::new(stall::LaunchBound),
+        Arc::new(growth::MemoryLeak),
+        Arc::new(growth::Flapping),
+        Arc::new(idle::IdleBilled),
+        Arc::new(pauses::WorkChanged),
+        Arc::new(stall::PowerSmoothing),
+        Arc::new(stall::MemoryBound),
+        Arc::new(stall::Serving),
     ]
 }
 
@@ -83,6 +85,12 @@ impl RuleSet {
     /// With other thresholds.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.set_limits(limits);
+        self
+    }
+
+    /// Takes other thresholds.
+    pub fn set_limits(&mut self, limits: Limits) {
         let seconds = |which| match which {
             Seconds::Of(threshold) => limits.value(threshold),
             Seconds::Fixed(seconds) => seconds,
@@ -99,7 +107,6 @@ impl RuleSet {
             };
         }
         self.limits = limits;
-        self
     }
 
     /// The thresholds.

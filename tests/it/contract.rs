@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use serde::Deserialize;
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -126,8 +126,18 @@ impl Program {
             .env_clear()
             .env("HOME", home.path())
             .env("LANG", "C.UTF-8")
+            // Whoever rents out the machine of the tests is none of their business.
+            .env("NAMEPLATE_NO_PLATFORM", "1")
             .stdin(Stdio::null());
         Self { home, command }
+    }
+
+    /// With a platform, which this server stands for.
+    pub(crate) fn beside(mut self, server: &crate::support::http::Server) -> Self {
+        self.command
+            .env_remove("NAMEPLATE_NO_PLATFORM")
+            .args(["--platform-url", &server.url()]);
+        self
     }
 
     pub(crate) fn on(mut self, fake: &FakeNvml, begins: f64) -> Self {
@@ -202,13 +212,20 @@ pub(crate) struct Schema(Schemas, SchemaIndex);
 
 impl Schema {
     pub(crate) fn of(name: &str) -> Self {
-        let path = format!("{}/assets/schema/{name}.json", env!("CARGO_MANIFEST_DIR"));
-        let text = std::fs::read_to_string(path).unwrap();
         let mut compiler = Compiler::new();
-        let json = serde_json::from_str(&text).unwrap();
-        compiler.add_resource("schema.json", json).unwrap();
+        // Documents refer to what they share with a snapshot.
+        for file in [name, "snapshot"].iter().collect::<BTreeSet<_>>() {
+            let path = format!("{}/assets/schema/{file}.json", env!("CARGO_MANIFEST_DIR"));
+            let text = std::fs::read_to_string(path).unwrap();
+            let json = serde_json::from_str(&text).unwrap();
+            compiler
+                .add_resource(&format!("{file}.json"), json)
+                .unwrap();
+        }
         let mut schemas = Schemas::new();
-        let index = compiler.compile("schema.json", &mut schemas).unwrap();
+        let index = compiler
+            .compile(&format!("{name}.json"), &mut schemas)
+            .unwrap();
         Self(schemas, index)
     }
 

@@ -3,6 +3,7 @@
 //! The fake libraries are examples. `cargo test` without target flags builds them; before
 //! `cargo test --test it`, say `cargo build --examples`.
 
+mod agreement;
 mod bounds;
 mod commands;
 mod contract;
@@ -11,9 +12,15 @@ mod fake_nvml;
 mod fake_nvml_process;
 mod hardy;
 mod house;
+mod logs;
+mod merge;
+mod meter;
 mod nvidia;
 mod nvidia_captures;
 mod nvidia_states;
+mod past;
+mod platform_program;
+mod platforms;
 mod pty;
 mod recorder;
 mod recording;

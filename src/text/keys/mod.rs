@@ -61,17 +61,20 @@ macro_rules! areas {
     };
 }
 
+mod blind;
 mod chrome;
 mod device;
+mod diagnosis;
 mod findings;
 mod help;
 mod host;
 mod meter;
 mod overview;
+mod platform;
 mod probe;
 mod report;
 mod state;
 mod unit;
 mod verdict;
 
-areas! { chrome, device, findings, help, host, meter, overview, probe, report, state, unit, verdict }
+areas! { blind, chrome, device, diagnosis, findings, help, host, meter, overview, platform, probe, report, state, unit, verdict }

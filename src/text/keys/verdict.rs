@@ -21,7 +21,19 @@ catalogue! { verdict:
     verdict_suspect();
     verdict_likely();
     verdict_sure();
+    // Whose a threshold is.
+    verdict_whose_device();
+    verdict_whose_plate();
+    verdict_whose_baseline();
+    verdict_whose_article();
+    verdict_whose_config();
     verdict_no_cause();
+    // The view of all verdicts.
+    verdict_fine(devices);
+    verdict_not(cause, why);
+    verdict_since(at);
+    verdict_sure_in(span);
+    verdict_cannot_see(what);
     // Each cause in a few words, and as the begin of its sentence.
     verdict_cause_warm_up();
     verdict_lead_warm_up();

@@ -9,6 +9,7 @@ mod meter;
 mod nothing;
 mod overview;
 mod table;
+mod verdicts;
 
 use super::Look;
 use super::theme::Role;
@@ -26,6 +27,8 @@ pub fn draw(app: &mut App, look: &Look, area: Rect, buf: &mut Buffer) {
     match app.view() {
         View::Overview => overview::draw(app, look, area, buf),
         View::Device => device::draw(app, look, area, buf),
+        View::Verdicts => verdicts::draw(app, look, area, buf),
+        View::Meter => meter::draw(app, look, area, buf),
         View::Help => help::draw(app, look, area, buf),
         View::Nothing => nothing::draw(app, look, area, buf),
     }
