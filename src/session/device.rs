@@ -97,6 +97,8 @@ pub(crate) struct DeviceState {
     pub(crate) steady: (u8, u8),
     /// Link as last announced; generation 0 before it was seen in use.
     pub(crate) link: Option<(u8, u8)>,
+    /// Which work it did at the last tick, as a number.
+    pub(crate) work_key: u64,
     /// What the rules remember of it.
     pub(crate) judged: Option<Box<Memory>>,
 }
@@ -142,6 +144,7 @@ impl DeviceState {
             slow_polls: 0,
             steady: (0, 0),
             link: None,
+            work_key: 0,
             judged: None,
         }
     }

@@ -66,10 +66,9 @@ impl Session {
         points.clear();
         points.extend((start.devices.iter().zip(&self.derived)).map(|(s, d)| point(s, d)));
         groups.clear();
-        let spin = rules.limits().value(crate::model::Threshold::WaitSpan);
         for model in points.iter().filter_map(|p| p.model.as_ref()) {
             if !groups.iter().any(|(name, _)| name == model) {
-                groups.push((model.clone(), Peers::of(points, model, spin, scratch)));
+                groups.push((model.clone(), Peers::of(points, model, scratch)));
             }
         }
         let alone = Peers::default();
@@ -82,6 +81,7 @@ impl Session {
                 .and_then(|i| host_processes.get(i))
         };
         for ((state, derived), point) in start.devices.iter_mut().zip(&self.derived).zip(&*points) {
+            let device = state.device.clone();
             let mut memory = state.judged.take().unwrap_or_default();
             let peers = point
                 .model
@@ -89,10 +89,10 @@ impl Session {
                 .and_then(|model| groups.iter().find(|(name, _)| name == model))
                 .map_or(&alone, |(_, peers)| peers);
             let entry = plates.find(&state.device.name).map(AsRef::as_ref);
-            let device = state.device.clone();
             let mut seen = seen(&device, state, derived, entry, peers, tick, moment, find);
             seen.dt = memory.passed(tick.mono).min(2.0 * moment.interval_s);
             seen.all_lost = all_lost;
+            state.work_key = seen.owners.key;
             seen.host_cores = start.host.cores.ok().map(f64::from);
             turns.clear();
             rules.look(&mut memory, &seen, turns);
@@ -149,6 +149,7 @@ fn point(state: &DeviceState, derived: &Derived) -> PeerPoint {
     };
     PeerPoint {
         model: Some(device.name.clone()),
+        key: state.work_key,
         utilization: now(Figure::Utilization),
         span: derived.power_span,
         clock_mhz: now(Figure::Clock),
@@ -158,6 +159,7 @@ fn point(state: &DeviceState, derived: &Derived) -> PeerPoint {
             .judged
             .as_ref()
             .and_then(|memory| memory.of_reference()),
+        spins: state.judged.as_ref().is_some_and(|memory| memory.spins()),
     }
 }
 
@@ -276,6 +278,9 @@ fn seen<'a, 'p>(
         tx_saturation: lately(Figure::PcieTxSaturation),
         nvlink_links: lately(Figure::NvlinkLinks),
         nvlink_up: lately(Figure::NvlinkUp),
+        nvlink_expected: sold.is_some_and(|e| {
+            &*e.form == "sxm" && e.nvlink_total_bytes_per_s.is_some_and(|rate| rate > 0.0)
+        }),
         nvlink_bytes_per_s: sum(lately(Figure::NvlinkRx), lately(Figure::NvlinkTx)),
         nvlink_errors: now(Figure::NvlinkErrors),
         energy_j: now(Figure::Energy),

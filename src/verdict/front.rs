@@ -9,8 +9,12 @@ use serde::{Deserialize, Serialize};
 
 /// Time constant of the smoothed numbers in seconds: a few of a driver's sample periods.
 const TAU_S: f64 = 10.0;
+/// Time constant of what must last.
+const MINUTE_S: f64 = 60.0;
 /// Time constant of a device's own past.
 const PAST_S: f64 = 600.0;
+/// The same where less is done: in an hour it is the new past.
+const LONG_PAST_S: f64 = 3600.0;
 /// A second with less utilization than this had no work.
 pub(crate) const REST: f64 = 0.10;
 
@@ -36,6 +40,9 @@ pub(crate) struct Front {
     pub(crate) pressure: Smooth,
     pub(crate) io_full: Smooth,
     pub(crate) quota: Smooth,
+    /// Over a minute: what is said to be sure must not be a moment's.
+    pub(crate) quota_long: Smooth,
+    pub(crate) cap_long: Smooth,
     /// Work of this device's own past: the level that a fall is held against. It stands still while less is done.
     pub(crate) past_span: Smooth,
     /// Seconds without work.
@@ -128,14 +135,20 @@ impl Front {
             }
             let idle = utilization <= limits.compute;
             self.idle = idle.then(|| self.idle.unwrap_or(back(seen.now, dt)));
+            // Another process, another past.
+            if self.step.is_other(seen) {
+                self.past_span.forget();
+            }
             if utilization >= 0.5
                 && let Some(span) = seen.span
-                && self
-                    .past_span
-                    .get(60.0)
-                    .is_none_or(|past| span > past * 0.9)
             {
-                self.past_span.take(span, dt, PAST_S);
+                let past = self.past_span.get(60.0);
+                let tau = if past.is_none_or(|past| span > past * 0.9) {
+                    PAST_S
+                } else {
+                    LONG_PAST_S
+                };
+                self.past_span.take(span, dt, tau);
             }
         }
         self.reasons(seen);
@@ -158,7 +171,11 @@ impl Front {
         if seen.host.is_some() {
             smooth(&mut self.pressure, seen.host(|h| h.psi_cpu_some_ratio));
             smooth(&mut self.io_full, seen.host(|h| h.psi_io_full_ratio));
-            smooth(&mut self.quota, seen.host(|h| h.cgroup_throttled_ratio));
+            let quota = seen.host(|h| h.cgroup_throttled_ratio);
+            smooth(&mut self.quota, quota);
+            if let Some(quota) = quota {
+                self.quota_long.take(quota, dt, MINUTE_S);
+            }
         }
         if let Some(waiting) = seen.owners.waiting
             && self.pause.is_none()
@@ -185,6 +202,9 @@ impl Front {
         }
         let [cap, _, software, hardware, brake] = self.reason_share;
         let counted = seen.reason_s.iter().any(Option::is_some);
+        if seen.reason_s[0].is_some() {
+            self.cap_long.take(cap, seen.dt, MINUTE_S);
+        }
         if seen.bits.is_none() && !counted {
             return;
         }
@@ -282,6 +302,12 @@ impl Frozen {
 }
 
 impl Step {
+    /// Whether the owners are others than at the last look, or have just begun.
+    fn is_other(&self, seen: &Seen<'_>) -> bool {
+        let other = self.key != 0 && seen.owners.key != 0 && self.key != seen.owners.key;
+        other || seen.owners.youngest_s.is_some_and(|age| age < 20.0)
+    }
+
     fn take(&mut self, seen: &Seen<'_>) {
         let used = seen.memory_used.unwrap_or(self.memory);
         let total = seen.memory_total.unwrap_or(f64::INFINITY);

@@ -155,6 +155,13 @@ impl Rule for MemoryLeak {
             );
         proof.at_once = true;
         proof.back_s = window;
+        // An estimate near the threshold is a suspicion.
+        let slowest = growth
+            .leak
+            .into_iter()
+            .flatten()
+            .fold(f32::INFINITY, f32::min);
+        proof.can_be_sure = f64::from(slowest) >= 1.2 * limits.value(T::LeakGrowth);
         Answer::Yes(proof)
     }
 }
@@ -162,6 +169,7 @@ impl Rule for MemoryLeak {
 /// The scaling line, and the hysteresis around it, in utilization (articles; facts, section 9).
 const LINE: f64 = 0.30;
 const AROUND: f64 = 0.01;
+const FAR: f64 = 0.12;
 /// Minutes and crossings that make it.
 const FLAP_MINUTES: u32 = 120;
 const CROSSINGS: usize = 10;
@@ -194,6 +202,11 @@ impl Flaps {
         let mean = self.sum / f64::from(self.count.max(1));
         (self.minute, self.sum, self.count) = (Some(seen.now), 0.0, 0);
         self.minutes = self.minutes.saturating_add(1);
+        // Far from the line it is no going to and fro around it.
+        if (mean - LINE).abs() > FAR {
+            self.crossed.clear();
+            self.above = None;
+        }
         let above = match mean {
             m if m > LINE + AROUND => Some(true),
             m if m < LINE - AROUND => Some(false),

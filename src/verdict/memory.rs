@@ -165,6 +165,12 @@ impl Memory {
         self.baselines.of_reference()
     }
 
+    /// Whether it is fully busy at next to no power.
+    #[must_use]
+    pub fn spins(&self) -> bool {
+        self.front.spin.is_some()
+    }
+
     /// Seconds since the last look; 0 for the first one.
     #[must_use]
     pub fn passed(&self, now: MonoTime) -> f64 {
@@ -184,7 +190,9 @@ impl Memory {
         span: Span,
         turns: &mut Vec<Turn>,
     ) {
-        let index = match self.watches.iter().position(|w| w.cause == cause) {
+        let at = self.watches.iter().position(|w| w.cause == cause);
+        let new = at.is_none();
+        let index = match at {
             Some(index) => index,
             None => {
                 let back = jiff::SignedDuration::try_from_secs_f64(proof.back_s + seen.dt);
@@ -203,6 +211,10 @@ impl Memory {
             }
         };
         if let Some(watch) = self.watches.get_mut(index) {
+            // How much of the interval before its first look it lasted is not known: that counts nothing.
+            if !new {
+                watch.held_s += seen.dt;
+            }
             watch.yes(seen, proof, span, turns);
         }
     }
@@ -329,7 +341,6 @@ impl Watch {
     }
 
     fn yes(&mut self, seen: &Seen<'_>, proof: &Proof, span: Span, turns: &mut Vec<Turn>) {
-        self.held_s += seen.dt;
         (self.seen, self.seen_at) = (seen.now, seen.at);
         (self.state, self.counts) = (proof.state, proof.counts);
         self.can_be_sure = proof.can_be_sure;
