@@ -76,6 +76,9 @@ pub fn snapshot_text(
         }
     }
     page.flow("", &host(snapshot, t));
+    if let Some(platform) = &snapshot.platform {
+        page.flow("", &words.platform(platform, snapshot.at));
+    }
     if let Some(cost) = &snapshot.cost {
         page.flow("", &meter(cost, t, options.ascii));
         let outlook = outlook(snapshot, cost, t, options.ascii);
@@ -400,7 +403,7 @@ fn outlook(snapshot: &Snapshot, cost: &Cost, t: &Catalogue, ascii: bool) -> Vec<
         }
     }
     if let Some(energy) = &snapshot.energy {
-        let kwh = format_args!("{:.2} kWh", energy.kwh).to_string();
+        let kwh = format!("{:.2}", energy.kwh);
         say(if energy.estimated {
             t.meter_energy_estimated(kwh)
         } else {
@@ -496,7 +499,9 @@ mod tests {
             libnvidia-ml.so.1 could not be opened: no such file
             next: install the driver
         cpu 34 %  load 3.20  memory 56.8 GiB of 468 GiB
+        AWS
         about $38.40 so far at $12.80/h (estimated)  compute 1h 42m  io-wait 35m 22s
+        energy 1.25 kWh
         ");
     }
 
@@ -511,6 +516,7 @@ mod tests {
             libnvidia-ml.so.1 could not be opened: no such file
             next: install the driver
         cpu 34 %  load 3.20  memory 56.8 GiB of 468 GiB
+        AWS
         ");
     }
 }

@@ -19,9 +19,8 @@ const PAST_KEPT: usize = 256;
 const LATELY: f64 = 3.0;
 
 /// The rules, and room that each tick uses again.
-#[derive(Clone)]
 pub(super) struct Judge {
-    pub(super) rules: RuleSet,
+    rules: Arc<RuleSet>,
     points: Vec<PeerPoint>,
     groups: Vec<(Arc<str>, Peers)>,
     scratch: Vec<f64>,
@@ -40,6 +39,15 @@ pub fn limits(config: &Config) -> Limits {
 
 impl Judge {
     pub(super) fn new(rules: RuleSet) -> Self {
+        Self::of(Arc::new(rules))
+    }
+
+    /// Takes a configuration's thresholds.
+    pub(super) fn set_limits(&mut self, limits: Limits) {
+        Arc::make_mut(&mut self.rules).set_limits(limits);
+    }
+
+    fn of(rules: Arc<RuleSet>) -> Self {
         Self {
             rules,
             points: Vec::new(),
@@ -47,6 +55,13 @@ impl Judge {
             scratch: Vec::new(),
             turns: Vec::new(),
         }
+    }
+}
+
+/// A copy has rules in common and room of its own.
+impl Clone for Judge {
+    fn clone(&self) -> Self {
+        Self::of(self.rules.clone())
     }
 }
 

@@ -82,11 +82,16 @@ fn a_rule_that_is_left_out_is_missed() {
     let with = Table::of(simulated());
     let named = |table: &Table, cause: Cause| {
         let row = table.0.get(&cause);
-        row.map_or(0, |row| row.curve.iter().map(|(_, named)| named).sum::<usize>())
+        row.map_or(0, |row| {
+            row.curve.iter().map(|(_, named)| named).sum::<usize>()
+        })
     };
     // Nothing has to be found out for these: the session says so where no rule speaks.
     let plain = [Cause::None, Cause::Unknown, Cause::PanelDisagrees];
-    for cause in Cause::ALL.into_iter().filter(|cause| !plain.contains(cause)) {
+    for cause in Cause::ALL
+        .into_iter()
+        .filter(|cause| !plain.contains(cause))
+    {
         let about: Vec<&Family> = families().iter().filter(|f| f.about == cause).collect();
         let without = score::drawn(&about, 0..2, &|| score::session_without(&plates(), cause));
         assert!(named(&with, cause) > 0, "{cause:?} is never named");
@@ -107,10 +112,16 @@ fn every_number_of_a_verdict_holds_and_a_stall_has_two_kinds() {
             for verdict in snapshot.devices.iter().map(|device| &device.verdict) {
                 let cause = verdict.cause.word();
                 for evidence in verdict.evidence.iter().filter(|e| !e.holds()) {
-                    wrong.insert(format!("{cause}: {:?} {:?}", evidence.witness, evidence.comparison));
+                    wrong.insert(format!(
+                        "{cause}: {:?} {:?}",
+                        evidence.witness, evidence.comparison
+                    ));
                 }
-                let kinds: std::collections::BTreeSet<_> =
-                    verdict.evidence.iter().map(|e| e.witness.kind().word()).collect();
+                let kinds: std::collections::BTreeSet<_> = verdict
+                    .evidence
+                    .iter()
+                    .map(|e| e.witness.kind().word())
+                    .collect();
                 if verdict.state == VerdictState::Stalled && kinds.len() < 2 {
                     wrong.insert(format!("{cause}: stalled by {kinds:?} alone"));
                 }

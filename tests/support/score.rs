@@ -10,8 +10,8 @@
 
 use nameplate::model::{Cause, Confidence, Config, DeviceId, Plates, SourceKind, Verdict};
 use nameplate::session::{Session, Start};
-use nameplate::verdict::RuleSet;
 use nameplate::simulate::families::{Family, Label, Scenario, families};
+use nameplate::verdict::RuleSet;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -128,9 +128,9 @@ fn energy_group(picture: &Snapshot, look: &Look) -> Vec<(String, Role)> {
 
 fn kwh(kwh: f64) -> String {
     if kwh < 10.0 {
-        format!("{kwh:.2} kWh")
+        format!("{kwh:.2}")
     } else {
-        format!("{kwh:.0} kWh")
+        format!("{kwh:.0}")
     }
 }
 
@@ -172,7 +172,7 @@ fn bill_group(cost: &Cost, look: &Look) -> Vec<(String, Role)> {
     } else {
         t.meter_rule_unverified(&cost.tariff.rule)
     };
-    if !cost.tariff.rule.starts_with("started_") {
+    if cost.tariff.is_platforms {
         said.push((rule.into_owned(), Role::Muted));
     }
     match (cost.tariff.stopped_per_hour, &cost.tariff.stopped) {
