@@ -6,6 +6,7 @@ pub mod app;
 pub mod cli;
 pub mod ledger;
 pub mod model;
+pub mod platform;
 pub mod probe;
 pub mod publish;
 pub mod record;

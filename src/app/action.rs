@@ -21,6 +21,14 @@ pub enum Action {
     Open,
     /// All verdicts, now and before.
     Verdicts,
+    /// What the rental costs.
+    Meter,
+    /// In the meter: by hours, or by days.
+    MeterHours,
+    /// In the meter: each device.
+    MeterDevices,
+    /// In the meter: the starts.
+    MeterStarts,
     /// Back to the overview.
     Back,
     /// Hold the picture, or let it go on.

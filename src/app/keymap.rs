@@ -64,11 +64,19 @@ const ALL: &[View] = &[
     View::Overview,
     View::Device,
     View::Verdicts,
+    View::Meter,
     View::Help,
     View::Nothing,
 ];
 const DEVICES: &[View] = &[View::Overview, View::Device, View::Verdicts];
-const SCROLL: &[View] = ALL;
+const PICTURES: &[View] = &[View::Overview, View::Device, View::Verdicts, View::Meter];
+const SCROLL: &[View] = &[
+    View::Overview,
+    View::Device,
+    View::Verdicts,
+    View::Help,
+    View::Nothing,
+];
 const TEXT: &[View] = &[View::Help, View::Nothing];
 
 macro_rules! bind {
@@ -85,8 +93,17 @@ macro_rules! bind {
 
 const NOTHING: &[View] = &[View::Nothing];
 const LISTS: &[View] = &[View::Overview, View::Verdicts];
-const OUTER: &[View] = &[View::Overview, View::Device];
-const INNER: &[View] = &[View::Device, View::Verdicts, View::Help];
+const OUTER: &[View] = &[View::Overview, View::Device, View::Meter];
+const METER: &[View] = &[View::Meter];
+// Billing goes on where no device can be seen.
+const MONEY: &[View] = &[
+    View::Overview,
+    View::Device,
+    View::Verdicts,
+    View::Meter,
+    View::Nothing,
+];
+const INNER: &[View] = &[View::Device, View::Verdicts, View::Meter, View::Help];
 
 bind! {
     Up Move SCROLL [Key::Up, Key::Char('k')];
@@ -99,24 +116,28 @@ bind! {
     Last Move TEXT [Key::End];
     Open Views LISTS [Key::Enter];
     Verdicts Views OUTER [Key::Char('v')];
+    Meter Views MONEY [Key::Char('$')];
+    MeterHours Views METER [Key::Char('h')];
+    MeterDevices Views METER [Key::Char('d')];
+    MeterStarts Views METER [Key::Char('s')];
     Back Views INNER [Key::Escape, Key::Backspace];
     Demo Views NOTHING [Key::Char('d')];
     Retry Views NOTHING [Key::Char('r')];
-    Pause Stream DEVICES [Key::Char(' ')];
-    Faster Stream DEVICES [Key::Char('+'), Key::Char('=')];
-    Slower Stream DEVICES [Key::Char('-')];
-    Copy Stream DEVICES [Key::Char('y')];
-    StepBack Past DEVICES [Key::Char('[')];
-    StepForward Past DEVICES [Key::Char(']')];
-    StepShorter Past DEVICES [Key::Char('{')];
-    StepLonger Past DEVICES [Key::Char('}')];
-    TickBack Past DEVICES [Key::Char(',')];
-    TickForward Past DEVICES [Key::Char('.')];
-    EventBefore Past DEVICES [Key::Char('N')];
-    EventAfter Past DEVICES [Key::Char('n')];
-    Begin Past DEVICES [Key::Home];
-    End Past DEVICES [Key::End];
-    GoTo Past DEVICES [Key::Char('t')];
+    Pause Stream PICTURES [Key::Char(' ')];
+    Faster Stream PICTURES [Key::Char('+'), Key::Char('=')];
+    Slower Stream PICTURES [Key::Char('-')];
+    Copy Stream PICTURES [Key::Char('y')];
+    StepBack Past PICTURES [Key::Char('[')];
+    StepForward Past PICTURES [Key::Char(']')];
+    StepShorter Past PICTURES [Key::Char('{')];
+    StepLonger Past PICTURES [Key::Char('}')];
+    TickBack Past PICTURES [Key::Char(',')];
+    TickForward Past PICTURES [Key::Char('.')];
+    EventBefore Past PICTURES [Key::Char('N')];
+    EventAfter Past PICTURES [Key::Char('n')];
+    Begin Past PICTURES [Key::Home];
+    End Past PICTURES [Key::End];
+    GoTo Past PICTURES [Key::Char('t')];
     Mark Stream DEVICES [Key::Char('m')];
     Help Program ALL [Key::Char('?')];
     Redraw Program ALL [Key::Ctrl('l')];
@@ -145,6 +166,10 @@ pub fn describe(action: Action, t: Catalogue) -> Cow<'static, str> {
         Action::Last => t.help_last(),
         Action::Open => t.help_open(),
         Action::Verdicts => t.help_verdicts(),
+        Action::Meter => t.help_meter(),
+        Action::MeterHours => t.help_meter_hours(),
+        Action::MeterDevices => t.help_meter_devices(),
+        Action::MeterStarts => t.help_meter_starts(),
         Action::Back => t.help_back(),
         Action::Pause => t.help_pause(),
         Action::Faster => t.help_faster(),

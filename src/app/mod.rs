@@ -17,7 +17,7 @@ pub use action::{Action, Effect};
 pub use entry::Entry;
 pub use news::{News, Recording};
 pub use play::Past;
-pub use support::support_lines;
+pub use support::{meter_lines, support_lines};
 
 use crate::model::{DeviceId, DeviceView, Snapshot, Tick};
 use crate::session::{Series, Session, worse};
@@ -38,10 +38,26 @@ pub enum View {
     Device,
     /// What holds on each device, what was before, and what it rests on.
     Verdicts,
+    /// What the rental costs.
+    Meter,
     /// The keys.
     Help,
     /// There is no accelerator: what was looked for and what to do.
     Nothing,
+}
+
+/// What the lower half of the meter shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MeterPanel {
+    /// What was wasted, by hours.
+    #[default]
+    Hours,
+    /// What was wasted, by days.
+    Days,
+    /// The account of each device.
+    Devices,
+    /// The steps of this start, and earlier starts.
+    Starts,
 }
 
 /// A picture that stands still while ticks go on.
@@ -67,6 +83,7 @@ pub struct App {
     snapshot: Option<Arc<Snapshot>>,
     held: Option<Held>,
     view: View,
+    meter_panel: MeterPanel,
     /// Where help came from.
     behind: View,
     /// Where the device view came from.
@@ -100,6 +117,7 @@ impl App {
             snapshot: None,
             held: None,
             view: View::Overview,
+            meter_panel: MeterPanel::default(),
             behind: View::Overview,
             above: View::Overview,
             selected: None,
@@ -269,6 +287,12 @@ impl App {
     #[must_use]
     pub fn view(&self) -> View {
         self.view
+    }
+
+    /// What the lower half of the meter shows.
+    #[must_use]
+    pub fn meter_panel(&self) -> MeterPanel {
+        self.meter_panel
     }
 
     /// Lines scrolled in the device view and the help.

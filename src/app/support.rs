@@ -1,9 +1,58 @@
 //! The lines that a provider's support needs: plain English with every number, for the clipboard.
 
 use super::{verdicts, words};
-use crate::model::{DeviceView, Figure, Snapshot};
+use crate::model::{DeviceView, Figure, Phase, Snapshot};
 use crate::text::{Catalogue, Lang};
 use std::fmt::Write as _;
+
+/// What to send to support about the bill; `None` before anything was seen.
+#[must_use]
+pub fn meter_lines(snapshot: &Snapshot) -> Option<String> {
+    let cost = snapshot.cost.as_ref()?;
+    let mut lines = String::new();
+    let name = snapshot.host.name.as_deref().unwrap_or("not known");
+    let _ = writeln!(lines, "{name} at {}", snapshot.at);
+    if let Some(view) = &snapshot.platform {
+        let id = view.platform.instance_id.as_deref().unwrap_or("not known");
+        let _ = writeln!(lines, "platform {}, instance {id}", view.platform.name);
+    }
+    let start = cost.billing_start;
+    let _ = writeln!(
+        lines,
+        "billing began {} ({})",
+        start.at,
+        start.source.word()
+    );
+    let code = &cost.currency;
+    if let (Some(price), Some(amount)) = (cost.price_per_hour, cost.amount) {
+        let source = cost.price_source.word();
+        let _ = writeln!(
+            lines,
+            "price {price} {code} an hour ({source}), rule {}",
+            cost.tariff.rule
+        );
+        let _ = writeln!(lines, "amount {amount} {code}");
+    }
+    let _ = writeln!(
+        lines,
+        "span {} s, billed {} s, rounding {} s",
+        trimmed(cost.span_seconds),
+        trimmed(cost.billed_seconds),
+        trimmed(cost.rounding_seconds)
+    );
+    for (place, phase) in Phase::ALL.iter().enumerate() {
+        let seconds = match (phase, cost.phase_seconds.io_wait) {
+            (Phase::IoWait, None) => "not visible".to_owned(),
+            _ => format!("{} s", trimmed(cost.phase_seconds.get(*phase))),
+        };
+        let amount = cost
+            .phase_amounts
+            .and_then(|parts| parts.get(place).copied());
+        let amount = amount.map_or(String::new(), |a| format!(", {a} {code}"));
+        let _ = writeln!(lines, "- {}: {seconds}{amount}", phase.word());
+    }
+    Some(lines)
+}
 
 /// What to send to support about one device.
 #[must_use]

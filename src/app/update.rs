@@ -1,6 +1,6 @@
 //! What an action does to the state.
 
-use super::{Action, App, Effect, Held, Recording, View, support_lines};
+use super::{Action, App, Effect, Held, MeterPanel, Recording, View, meter_lines, support_lines};
 use crate::text::Catalogue;
 use std::time::Duration;
 
@@ -24,6 +24,14 @@ impl App {
                 self.open(View::Device);
             }
             Action::Verdicts => self.open(View::Verdicts),
+            Action::Meter if self.view == View::Meter => self.back(),
+            Action::Meter => self.open(View::Meter),
+            Action::MeterHours if self.meter_panel == MeterPanel::Hours => {
+                self.meter_panel = MeterPanel::Days;
+            }
+            Action::MeterHours => self.meter_panel = MeterPanel::Hours,
+            Action::MeterDevices => self.meter_panel = MeterPanel::Devices,
+            Action::MeterStarts => self.meter_panel = MeterPanel::Starts,
             Action::Back => self.back(),
             Action::Help if self.view == View::Help => self.back(),
             Action::Help => {
@@ -141,7 +149,10 @@ impl App {
     }
 
     fn copy(&mut self, t: Catalogue) -> Option<Effect> {
-        let lines = support_lines(self.picture()?, self.selection()?);
+        let lines = match self.view {
+            View::Meter => meter_lines(self.picture()?)?,
+            _ => support_lines(self.picture()?, self.selection()?),
+        };
         self.notify(t.chrome_copied(lines.lines().count()).into_owned());
         Some(Effect::Copy(lines))
     }

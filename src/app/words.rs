@@ -1,7 +1,8 @@
 //! Known facts in words, for the screen in its language and for documents in English.
 
 use crate::model::{
-    Absent, Charge, DeviceView, Known, KnownKind, ProbeHint, ProbeReport, ProbeStatus, StateWord,
+    Absent, Charge, DeviceView, Disagreement, Known, KnownKind, ProbeHint, ProbeReport,
+    ProbeStatus, StateWord,
 };
 use crate::text::Catalogue;
 use crate::units::{Bytes, BytesPerSecond, Money, Ratio, Watts, format_span};
@@ -141,6 +142,7 @@ pub fn known(kind: &KnownKind, t: Catalogue, signs: Signs) -> Cow<'static, str> 
             t.findings_startup(format_span(*seconds), billed(charge.as_ref(), watched, t))
         }
         KnownKind::LinksDown { up, links } => t.findings_links_down(up, links),
+        KnownKind::Disagrees(what) => disagreement(what, t, signs),
         KnownKind::Fine {
             power_ratio,
             headroom_c,
@@ -158,6 +160,27 @@ pub fn known(kind: &KnownKind, t: Catalogue, signs: Signs) -> Cow<'static, str> 
         }
         KnownKind::Minute { samples } => t.findings_minute(samples),
         KnownKind::Nothing => t.findings_nothing(),
+    }
+}
+
+/// The platform's word beside the driver's.
+#[must_use]
+pub fn disagreement(what: &Disagreement, t: Catalogue, signs: Signs) -> Cow<'static, str> {
+    let degrees = |c: f64| format!("{c:.0}{}", signs.celsius);
+    match what {
+        Disagreement::Count { claimed, seen } => t.findings_claim_count(claimed, seen),
+        Disagreement::Model { claimed, seen } => t.findings_claim_model(claimed, seen),
+        Disagreement::Generation { claimed, seen } => t.findings_claim_generation(claimed, seen),
+        Disagreement::Width { claimed, seen } => t.findings_claim_width(claimed, seen),
+        Disagreement::PowerLimit { claimed, seen } => {
+            t.findings_claim_power(Watts(*claimed), Watts(*seen))
+        }
+        Disagreement::Utilization { claimed, seen } => {
+            t.findings_claim_utilization(Ratio(*claimed), Ratio(*seen))
+        }
+        Disagreement::Temperature { claimed, seen } => {
+            t.findings_claim_temperature(degrees(*claimed), degrees(*seen))
+        }
     }
 }
 

@@ -1,8 +1,10 @@
 //! What holds for this run: flags over environment over file over defaults.
 
-use super::config::{AfterLogout, FileSettings, Folders, Tier};
+use super::config::{AfterLogout, FileSettings, Folders};
 use super::shared::Shared;
-use crate::model::{BillingStart, BillingStartSource, Config, Price, PriceScope, PriceSource};
+use crate::model::{
+    BillingStart, BillingStartSource, Config, Price, PriceScope, PriceSource, Terms,
+};
 use crate::text::Lang;
 use crate::ui::glyphs::Charset;
 use crate::ui::theme::{ColorChoice, DEFAULT_THEME};
@@ -15,8 +17,6 @@ use std::time::Duration;
 pub struct Settings {
     /// What the session folds with.
     pub config: Config,
-    /// Discounts, for the audit.
-    pub tiers: Vec<Tier>,
     /// How often devices are read.
     pub interval: Duration,
     /// How far apart the two samples of `once` are, where a flag or the environment says how often devices are read.
@@ -91,7 +91,6 @@ impl Settings {
             .unwrap_or_else(|| Lang::detect(&env));
         Self {
             config: config(shared, &file),
-            tiers: file.tiers,
             interval: shared
                 .interval
                 .or(file.interval)
@@ -163,10 +162,20 @@ fn config(shared: &Shared, file: &FileSettings) -> Config {
             .clone()
             .or_else(|| file.currency.clone())
             .unwrap_or(default.currency),
-        granularity: shared
-            .granularity
-            .or(file.granularity)
-            .unwrap_or(default.granularity),
+        granularity: shared.granularity.or(file.granularity),
+        terms: Terms {
+            rule: (shared.platform.as_ref())
+                .or(file.rule.as_ref())
+                .or(file.platform_name.as_ref())
+                .map(|name| name.as_str().into()),
+            tiers: file.tiers.clone(),
+            phases: file.phases,
+            prepaid: file.prepaid,
+            upfront: file.upfront,
+            extras: file.extras.clone(),
+            stopped_per_hour: file.stopped_per_hour,
+        },
+        grid: file.grid.clone(),
         since: since_flag.or(since_file),
         budget: shared.budget.or(file.budget),
         compute_threshold: file

@@ -33,7 +33,7 @@ pub struct Shared {
     /// Currency of the price [default: USD].
     #[arg(long, global = true, env = "NAMEPLATE_CURRENCY", value_name = "CODE", value_parser = currency)]
     pub currency: Option<Currency>,
-    /// In what steps it is billed: second, minute or hour [default: second].
+    /// In what steps it is billed: second, minute or hour [default: as the platform's rule says, else second].
     #[arg(long, global = true, env = "NAMEPLATE_GRANULARITY", value_name = "STEP", value_parser = value::granularity)]
     pub granularity: Option<Granularity>,
     /// When billing began (RFC 3339).

@@ -1,6 +1,6 @@
 //! What users write, on the command line and in the file alike: durations, prices, times, shares.
 
-use crate::model::{Granularity, PriceScope};
+use crate::model::{Granularity, PhasePrice, PriceScope};
 use crate::units::parse_duration;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -133,6 +133,48 @@ pub fn scope(text: &str) -> Result<PriceScope, String> {
         .into_iter()
         .find(|known| known.word() == text)
         .ok_or_else(|| format!("\"{text}\" is not one of instance, device"))
+}
+
+/// What an hour of a phase costs: a share of the price (`0`, `0.03`, `1`), or an amount of its own (`0.03/h`).
+///
+/// # Errors
+/// A sentence that says what it looks like.
+pub fn phase_price(text: &str) -> Result<PhasePrice, String> {
+    let text = text.trim();
+    match text.strip_suffix("/h") {
+        Some(own) => amount(own).map(PhasePrice::PerHour),
+        None => amount(text)
+            .ok()
+            .filter(|share| *share <= Decimal::ONE)
+            .map(PhasePrice::Share)
+            .ok_or_else(|| {
+                format!("\"{text}\" is not a share of the price from 0 to 1, nor an amount such as 0.03/h")
+            }),
+    }
+}
+
+/// Grams of CO2 equivalent per kilowatt hour.
+///
+/// # Errors
+/// A sentence that says what is wrong.
+pub fn intensity(text: &str) -> Result<f64, String> {
+    number_within(text, 0.0, 3000.0, "an intensity in grams per kWh")
+}
+
+/// A power usage effectiveness.
+///
+/// # Errors
+/// A sentence that says what is wrong.
+pub fn pue(text: &str) -> Result<f64, String> {
+    number_within(text, 1.0, 5.0, "a power usage effectiveness")
+}
+
+fn number_within(text: &str, low: f64, high: f64, what: &str) -> Result<f64, String> {
+    text.trim()
+        .parse::<f64>()
+        .ok()
+        .filter(|number| (low..=high).contains(number))
+        .ok_or_else(|| format!("\"{text}\" is not {what} from {low} to {high}"))
 }
 
 /// A time zone by its IANA name, or an offset such as `+08:00`; `local` is the system's.

@@ -1,6 +1,6 @@
 //! Seconds of one device, of one board, or of the instance.
 
-use crate::model::{BoardId, DeviceId, Phase, PhaseSeconds};
+use crate::model::{BoardId, DeviceId, Phase, PhaseSeconds, Worth};
 use serde::{Deserialize, Serialize};
 
 /// What one step says of a device.
@@ -19,6 +19,10 @@ pub struct DeviceStep {
     pub io_waiting: Option<bool>,
     /// Lost, past a deadline, or in reset: not available to its renter.
     pub silent: bool,
+    /// Share of its best that the device did (the work ratio), where that can be told.
+    pub work: Option<f64>,
+    /// What the rules make of it; `None` where none has looked.
+    pub worth: Option<Worth>,
 }
 
 /// What one step says of a board.
@@ -34,9 +38,11 @@ pub struct BoardStep {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Seen {
     pub(super) phase: Phase,
-    held: bool,
+    pub(super) held: bool,
     io_visible: bool,
     utilization: f64,
+    work: Option<f64>,
+    pub(super) worth: Option<Worth>,
 }
 
 impl Default for Seen {
@@ -46,13 +52,27 @@ impl Default for Seen {
             held: false,
             io_visible: false,
             utilization: 0.0,
+            work: None,
+            worth: None,
         }
     }
 }
 
 impl Seen {
     /// A board does what the busiest of its devices does: compute, io-wait, queue, idle, unobserved in this order.
+    /// Of devices that compute, the best worth counts: a board whose other half works is not stalled.
     pub(super) fn merge(&mut self, other: &Self) {
+        let both = self.phase == Phase::Compute && other.phase == Phase::Compute;
+        self.worth = match (self.worth, other.worth) {
+            (Some(a), Some(b)) if both => Some(a.min(b)),
+            (a, b) if both => a.or(b),
+            (a, _) if self.phase == Phase::Compute => a,
+            (_, b) => b,
+        };
+        self.work = match (self.work, other.work) {
+            (Some(a), Some(b)) => Some(a.max(b)),
+            (a, b) => a.or(b),
+        };
         // `Phase::ALL` is in just this order.
         let place = |phase| Phase::ALL.iter().position(|p| *p == phase);
         if place(other.phase) < place(self.phase) {
@@ -71,16 +91,16 @@ impl DeviceStep {
     }
 
     /// Classifies this instant. Without a list of processes a quiet device is idle, not queued: that no process ever
-    /// came is not known.
-    pub(super) fn seen(&self, process_seen: bool, threshold: f64) -> Seen {
+    /// came is not known. Before the first process it is start-up whatever the disks do.
+    pub(super) fn seen(&self, process_seen: bool, queued: bool, threshold: f64) -> Seen {
         let readable = self.utilization.filter(|u| u.is_finite() && !self.silent);
         let Some(utilization) = readable else {
             return Seen::default();
         };
         let phase = match () {
             () if utilization > threshold => Phase::Compute,
+            () if queued || (!process_seen && self.has_process == Some(false)) => Phase::Queue,
             () if self.io_waiting == Some(true) => Phase::IoWait,
-            () if !process_seen && self.has_process == Some(false) => Phase::Queue,
             () => Phase::Idle,
         };
         Seen {
@@ -88,6 +108,8 @@ impl DeviceStep {
             held: self.held,
             io_visible: self.io_waiting.is_some(),
             utilization,
+            work: self.work.filter(|w| w.is_finite()),
+            worth: self.worth.filter(|_| phase == Phase::Compute),
         }
     }
 }
@@ -103,6 +125,13 @@ pub struct Account {
     pub(super) idle_held: f64,
     io_visible: bool,
     pub(super) utilization_seconds: f64,
+    /// Integral of the work ratio, and the seconds in which it was known.
+    pub(super) work_seconds: (f64, f64),
+    /// Parts of compute.
+    stalled: f64,
+    throttled: f64,
+    /// A rule has looked at it.
+    judged: bool,
     /// As the newest step says.
     pub(super) phase: Phase,
     /// Number of the newest step that had it.
@@ -119,6 +148,10 @@ impl Default for Account {
             idle_held: 0.0,
             io_visible: false,
             utilization_seconds: 0.0,
+            work_seconds: (0.0, 0.0),
+            stalled: 0.0,
+            throttled: 0.0,
+            judged: false,
             phase: Phase::Unobserved,
             seen_in: 0,
         }
@@ -139,8 +172,23 @@ impl Account {
         }
         self.io_visible |= seen.io_visible;
         self.utilization_seconds += seen.utilization * seconds;
+        if let Some(work) = seen.work {
+            self.work_seconds.0 += work * seconds;
+            self.work_seconds.1 += seconds;
+        }
+        self.judged |= seen.worth.is_some();
+        match seen.worth {
+            Some(Worth::Stalled) => self.stalled += seconds,
+            Some(Worth::Throttled) => self.throttled += seconds,
+            Some(Worth::Fine) | None => {}
+        }
         self.phase = seen.phase;
         self.seen_in = step;
+    }
+
+    /// Seconds of compute that were stalled, and that were throttled; `None` where no rule ever looked.
+    pub(super) fn of_which(&self) -> Option<(f64, f64)> {
+        self.judged.then_some((self.stalled, self.throttled))
     }
 
     /// Phases that add up to `span`. Io-wait that could never be seen is `None`, not 0.

@@ -1,6 +1,8 @@
 //! What the user wants, after flags, environment and file were merged.
 
+use super::carbon::Grid;
 use super::cost::BillingStart;
+use super::tariff::Terms;
 use super::threshold::Thresholds;
 use crate::units::Currency;
 use rust_decimal::Decimal;
@@ -31,11 +33,11 @@ impl Granularity {
 
     /// Seconds in one quantum.
     #[must_use]
-    pub const fn seconds(self) -> f64 {
+    pub const fn whole_seconds(self) -> u32 {
         match self {
-            Self::Second => 1.0,
-            Self::Minute => 60.0,
-            Self::Hour => 3600.0,
+            Self::Second => 1,
+            Self::Minute => 60,
+            Self::Hour => 3600,
         }
     }
 }
@@ -104,8 +106,12 @@ pub struct Config {
     pub price: Option<Price>,
     /// Currency of the price.
     pub currency: Currency,
-    /// Billing quantum.
-    pub granularity: Granularity,
+    /// Billing quantum, where the user names one.
+    pub granularity: Option<Granularity>,
+    /// What else the user says of the tariff.
+    pub terms: Terms,
+    /// Where the power comes from, as the user says.
+    pub grid: Grid,
     /// Begin of billing by flag or file.
     pub since: Option<BillingStart>,
     /// What the user wants to spend.
@@ -125,7 +131,9 @@ impl Default for Config {
         Self {
             price: None,
             currency: Currency::default(),
-            granularity: Granularity::Second,
+            granularity: None,
+            terms: Terms::default(),
+            grid: Grid::default(),
             since: None,
             budget: None,
             compute_threshold: 0.10,

@@ -1,10 +1,13 @@
 //! Seconds and money of the rental.
 
-use super::config::{Granularity, PriceScope, PriceSource};
+use super::config::{PriceScope, PriceSource};
+use super::spend::{Flapping, Hour};
+use super::tariff::{ExtraKind, Tariff};
 use crate::units::{Currency, Money};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// What a billed second was spent on; exclusive, they add up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -138,7 +141,27 @@ pub struct BillingStart {
     pub source: BillingStartSource,
 }
 
-/// Parts of the compute seconds that were not worth their money.
+/// What the rules make of a device's second of compute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Worth {
+    /// Nothing is wrong with it, as far as the rules see.
+    Fine,
+    /// It ran slower than it could.
+    Throttled,
+    /// It did no useful work.
+    Stalled,
+}
+
+/// A line beside the instance's time: storage, traffic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExtraCost {
+    /// For what.
+    pub kind: ExtraKind,
+    /// So far.
+    pub amount: Decimal,
+}
+
+/// Parts of the compute seconds that were not worth their money; `None` where no rule has looked.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[allow(missing_docs)] // the contract's names
 pub struct OfWhich {
@@ -157,10 +180,15 @@ pub struct Cost {
     pub price_per_hour: Option<Decimal>,
     pub price_scope: PriceScope,
     pub price_source: PriceSource,
-    pub rule: String,
-    pub granularity: Granularity,
+    /// When the platform said it, or since when it stands in the catalogue.
+    pub price_at: Option<Timestamp>,
+    /// Seconds from then to now.
+    pub price_age_s: Option<f64>,
+    pub tariff: Arc<Tariff>,
     pub billing_start: BillingStart,
     pub span_seconds: f64,
+    /// Seconds of the span in phases that this tariff does not bill.
+    pub unbilled_seconds: f64,
     pub billed_seconds: f64,
     pub rounding_seconds: f64,
     pub amount: Option<Decimal>,
@@ -168,16 +196,37 @@ pub struct Cost {
     pub phase_seconds: PhaseSeconds,
     /// What each phase cost and the rounding last, in the order of `Phase::ALL`; adds up to `amount` exactly.
     pub phase_amounts: Option<[Decimal; 6]>,
+    /// What an hour of each phase costs at this tariff's list price, in the order of `Phase::ALL`.
+    pub phase_prices: Option<[Decimal; 5]>,
     pub any_compute_seconds: f64,
     pub idle_held_seconds: f64,
+    /// Integral of utilization: seconds at 100 %.
+    pub utilization_seconds: f64,
+    /// Integral of the work ratio, over the seconds in which it was known (the second figure).
+    pub work_seconds: Option<(f64, f64)>,
     pub of_which: OfWhich,
     pub available_ratio: Option<f64>,
     pub effective_price_per_compute_hour: Option<Decimal>,
     pub projected_day_amount: Option<Decimal>,
+    /// What the next 30 days cost if it runs on.
+    pub projected_month_amount: Option<Decimal>,
+    /// What is wasted in a day at the mean of the span: all that is billed and was seen, except compute, and stalled
+    /// compute.
+    pub wasted_day_amount: Option<Decimal>,
     pub next_edge: Option<Timestamp>,
+    /// Storage and traffic, beside `amount`.
+    pub extras: Vec<ExtraCost>,
+    /// `amount` and the extras.
+    pub total_amount: Option<Decimal>,
     pub budget: Option<Decimal>,
     /// When the budget is used up at this price.
     pub budget_reached: Option<Timestamp>,
+    /// Scaling that goes to and fro.
+    pub flapping: Vec<Flapping>,
+    /// Hours of the clock, the oldest first; the last one may be going on.
+    pub hours: Arc<Vec<Hour>>,
+    /// The hour that is going on.
+    pub this_hour: Option<Hour>,
 }
 
 /// Energy since the first sample.

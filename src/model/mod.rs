@@ -2,6 +2,7 @@
 //! No I/O, no clock, no vendor.
 
 mod blind;
+mod carbon;
 mod config;
 mod cost;
 mod device;
@@ -11,17 +12,25 @@ mod feed;
 mod host;
 mod metric;
 mod plates;
+mod platform;
+mod platform_report;
+mod prices;
 mod reading;
 mod snapshot;
+mod spend;
+mod startup;
+mod tariff;
 mod threshold;
 mod tick;
 mod verdict;
 mod view;
 
 pub use blind::CannotSee;
+pub use carbon::{Carbon, CarbonError, CarbonTable, Grid};
 pub use config::{Config, Granularity, Price, PriceScope, PriceSource};
 pub use cost::{
-    BillingStart, BillingStartSource, Charge, Cost, Energy, OfWhich, Phase, PhaseSeconds,
+    BillingStart, BillingStartSource, Charge, Cost, Energy, ExtraCost, OfWhich, Phase,
+    PhaseSeconds, Worth,
 };
 pub use device::{BoardId, Device, DeviceId, DeviceKind, Hop, PciAddress, Vendor};
 pub use event::{Event, EventKind, Level};
@@ -30,10 +39,21 @@ pub use feed::{Control, Feed, FeedHandle, Sink};
 pub use host::{Host, HostSample, PsiScope};
 pub use metric::{Metric, Unit};
 pub use plates::{PlateEntry, Plates, PlatesError};
+pub use platform::{
+    Claims, DetectedBy, Disagreement, Notice, NoticeKind, Platform, PlatformNews, PlatformPrice,
+    PlatformStatus, PlatformView,
+};
+pub use platform_report::{Candidate, Gives, Need, PlatformReport, Step, StepKind, StepResult};
+pub use prices::{ListPrice, PriceList, PricesError};
 pub use reading::{Absent, Reading, Readings};
 pub use snapshot::{
-    BoardView, DeviceView, Known, KnownKind, PathView, ProcessView, Snapshot, SourceKind, Startup,
-    StateWord,
+    BoardView, DeviceView, Known, KnownKind, PathView, ProcessView, Snapshot, SourceKind, StateWord,
+};
+pub use spend::{Flapping, FlappingKind, Hour};
+pub use startup::{PastStart, StartStep, StartSteps, Startup, StepSource};
+pub use tariff::{
+    BillingRule, BillingRules, Extra, ExtraKind, PhasePrice, Prepaid, Rounding, RulesError,
+    Settlement, Tariff, Terms, Tier, Upfront, YesNo,
 };
 pub use threshold::{Threshold, Thresholds};
 pub use tick::{Change, DeviceProcess, ProbeHint, ProbeReport, ProbeStatus, Process, Sample, Tick};

@@ -1,10 +1,13 @@
 //! The session's view that sinks read.
 
+use super::carbon::Carbon;
 use super::cost::{Charge, Cost, Energy, Phase, PhaseSeconds};
 use super::device::{BoardId, Device, DeviceId, Hop};
 use super::event::{Event, Level};
 use super::host::{Host, HostSample};
+use super::platform::{Disagreement, PlatformView};
 use super::reading::{Absent, Reading, Readings};
+use super::startup::Startup;
 use super::tick::{DeviceProcess, ProbeReport, Process};
 use super::verdict::{Episode, Verdict};
 use super::view::{Figures, Value};
@@ -42,17 +45,6 @@ impl SourceKind {
             Self::Log { .. } => "log",
         }
     }
-}
-
-/// Start-up steps, as far as they are known.
-#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize, serde::Deserialize)]
-#[allow(missing_docs)] // the contract's names
-pub struct Startup {
-    pub billing_started: Option<Timestamp>,
-    pub boot: Option<Timestamp>,
-    pub driver_visible: Option<Timestamp>,
-    pub first_process: Option<Timestamp>,
-    pub first_compute: Option<Timestamp>,
 }
 
 /// The word and colour of a device's row: what can be said of it from this tick alone.
@@ -237,6 +229,8 @@ pub enum KnownKind {
         /// In all.
         links: u32,
     },
+    /// The platform's word is not the driver's (causes `plate_mismatch` and `panel_disagrees`).
+    Disagrees(Disagreement),
     /// Nothing is wrong as far as this tick tells.
     Fine {
         /// Power over plate.
@@ -318,6 +312,10 @@ pub struct DeviceView {
     pub processes_age_s: f64,
     pub phase: Phase,
     pub phase_seconds: PhaseSeconds,
+    /// Integral of utilization: seconds at 100 %.
+    pub utilization_seconds: f64,
+    /// Integral of the work ratio, and the seconds in which it was known.
+    pub work_seconds: Option<(f64, f64)>,
     pub verdict: Verdict,
     /// Causes that hold now, worst first; the verdict is made from the first.
     pub episodes: Vec<Episode>,
@@ -336,6 +334,8 @@ pub struct BoardView {
     pub power_w: Value,
     pub power_limit_w: Value,
     pub plate_power_w: Value,
+    /// Each second is what the busiest of its devices did.
+    pub phase_seconds: PhaseSeconds,
 }
 
 /// The whole view at one tick.
@@ -353,6 +353,8 @@ pub struct Snapshot {
     pub host_sample: HostSample,
     /// Seconds since the host sample.
     pub host_age_s: f64,
+    /// Who rents this instance out, where that is known.
+    pub platform: Option<PlatformView>,
     pub startup: Startup,
     pub boards: Vec<BoardView>,
     /// In the vendors' order, instances after their parent.
@@ -363,4 +365,6 @@ pub struct Snapshot {
     pub past: Arc<Vec<Episode>>,
     pub cost: Option<Cost>,
     pub energy: Option<Energy>,
+    /// Emissions of that energy, where the grid is known.
+    pub carbon: Option<Carbon>,
 }

@@ -3,6 +3,7 @@
 use super::device::{Device, DeviceId, Hop, Vendor};
 use super::event::Event;
 use super::host::{Host, HostSample};
+use super::platform::PlatformNews;
 use super::reading::{Reading, Readings};
 use crate::units::MonoTime;
 use serde::{Deserialize, Serialize};
@@ -166,6 +167,8 @@ pub enum Change {
     Answers(DeviceId),
     /// The vendor's library does not list this device any more.
     Gone(DeviceId),
+    /// What the platform says of this instance.
+    Platform(PlatformNews),
 }
 
 /// One instant.

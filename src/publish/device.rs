@@ -44,6 +44,9 @@ pub(super) fn device_json(view: &DeviceView, snapshot: &Snapshot, words: &dyn Wo
         fields.age("processes", view.processes_age_s);
     }
     fields.put("phase", view.phase.word());
+    fields.put("utilization_seconds", rounded(view.utilization_seconds, 3));
+    let work = view.work_seconds.map(|(sum, _)| rounded(sum, 3));
+    fields.option("work_seconds", work, Absent::NotReported);
     fields.put("phase_seconds", phase_seconds_json(&view.phase_seconds));
     if view.phase_seconds.io_wait.is_none() {
         fields.put_absent("phase_seconds.io_wait", Absent::NotReported);
@@ -257,5 +260,9 @@ pub(super) fn board_json(board: &BoardView, interval_s: f64) -> Json {
     fields.figure("power_w", board.power_w);
     fields.figure("power_limit_w", board.power_limit_w);
     fields.figure("plate_power_w", board.plate_power_w);
+    fields.put("phase_seconds", phase_seconds_json(&board.phase_seconds));
+    if board.phase_seconds.io_wait.is_none() {
+        fields.put_absent("phase_seconds.io_wait", Absent::NotReported);
+    }
     fields.finish(false)
 }

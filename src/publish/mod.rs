@@ -11,6 +11,7 @@ mod diagnosis_text;
 mod events;
 mod fields;
 mod number;
+mod platform;
 mod platforms;
 #[cfg(test)]
 pub(crate) mod sample;

@@ -91,6 +91,8 @@ pub(crate) fn device_view(index: u32, why: Absent) -> DeviceView {
         processes_age_s: 0.0,
         phase: Phase::Unobserved,
         phase_seconds: PhaseSeconds::default(),
+        utilization_seconds: 0.0,
+        work_seconds: None,
         verdict: Verdict::unknown(),
         episodes: Vec::new(),
         word: StateWord::Unknown,
@@ -180,13 +182,15 @@ pub(crate) fn cost() -> Cost {
         price_per_hour: Some(Decimal::new(1280, 2)),
         price_scope: PriceScope::Instance,
         price_source: PriceSource::Flag,
-        rule: "flags".to_owned(),
-        granularity: Granularity::Hour,
+        price_at: None,
+        price_age_s: None,
+        tariff: Arc::new(Tariff::started(Granularity::Hour)),
         billing_start: BillingStart {
             at: at(-8_260_000),
             source: BillingStartSource::Boot,
         },
         span_seconds: 8260.0,
+        unbilled_seconds: 0.0,
         billed_seconds: 10_800.0,
         rounding_seconds: 2540.0,
         amount: Some(Decimal::new(3840, 2)),
@@ -203,15 +207,25 @@ pub(crate) fn cost() -> Cost {
             Decimal::ZERO,
             Decimal::new(9_031_112, 6),
         ]),
+        phase_prices: Some([Decimal::new(1280, 2); 5]),
         any_compute_seconds: 6138.0,
         idle_held_seconds: 0.0,
+        utilization_seconds: 5900.0,
+        work_seconds: None,
         of_which: OfWhich::default(),
         available_ratio: None,
         effective_price_per_compute_hour: None,
         projected_day_amount: None,
+        projected_month_amount: None,
+        wasted_day_amount: None,
         next_edge: Some(at(2_540_000)),
+        extras: Vec::new(),
+        total_amount: Some(Decimal::new(3840, 2)),
         budget: None,
         budget_reached: None,
+        flapping: Vec::new(),
+        hours: Arc::default(),
+        this_hour: None,
     }
 }
 
@@ -243,9 +257,16 @@ pub(crate) fn snapshot() -> Snapshot {
         },
         host_sample,
         host_age_s: 0.0,
+        platform: None,
         startup: Startup {
-            boot: Some(at(-9_000_000)),
-            ..Startup::default()
+            now: StartSteps {
+                boot: Some(StartStep {
+                    at: at(-9_000_000),
+                    source: StepSource::Kernel,
+                }),
+                ..StartSteps::default()
+            },
+            earlier: Vec::new(),
         },
         boards: vec![BoardView {
             id: BoardId("board-0".into()),
@@ -254,6 +275,7 @@ pub(crate) fn snapshot() -> Snapshot {
             power_w: Value::fresh(612.123),
             power_limit_w: Value::fresh(700.0),
             plate_power_w: Value::absent(Absent::NotReported),
+            phase_seconds: PhaseSeconds::default(),
         }],
         devices: vec![busy_device(), silent],
         past: Arc::default(),
@@ -264,6 +286,7 @@ pub(crate) fn snapshot() -> Snapshot {
             scope: "gpu",
             estimated: false,
         }),
+        carbon: None,
     }
 }
 

@@ -1,10 +1,11 @@
 //! The snapshot document: `once`, and each line of `stream`.
 
-use super::cost::{cost_json, energy_json};
+use super::cost::{carbon_json, cost_json, energy_json, startup_json};
 use super::device::{board_json, device_json};
 use super::events::event_json;
 use super::fields::Fields;
-use super::number::{by_name, rounded, time_or_null};
+use super::number::{by_name, rounded};
+use super::platform::platform_json;
 use super::{Words, head};
 use crate::model::{Absent, Event, ProbeReport, Snapshot, SourceKind};
 use crate::text::clean;
@@ -52,9 +53,14 @@ pub fn snapshot_json_since(
             .collect(),
     );
     put("host", host_json(snapshot));
-    // Reading a platform is not in this version.
-    put("platform", Json::Null);
-    put("startup", startup_json(snapshot));
+    put(
+        "platform",
+        snapshot
+            .platform
+            .as_ref()
+            .map_or(Json::Null, |view| platform_json(view, snapshot.at)),
+    );
+    put("startup", startup_json(&snapshot.startup));
     put(
         "boards",
         snapshot
@@ -77,8 +83,10 @@ pub fn snapshot_json_since(
         "energy",
         snapshot.energy.as_ref().map_or(Json::Null, energy_json),
     );
-    // Carbon is not in this version.
-    put("carbon", Json::Null);
+    put(
+        "carbon",
+        snapshot.carbon.as_ref().map_or(Json::Null, carbon_json),
+    );
     Json::Object(map)
 }
 
@@ -120,17 +128,6 @@ fn host_json(snapshot: &Snapshot) -> Json {
         scope.word()
     });
     fields.finish(false)
-}
-
-fn startup_json(snapshot: &Snapshot) -> Json {
-    let startup = &snapshot.startup;
-    json!({
-        "billing_started": time_or_null(startup.billing_started),
-        "boot": time_or_null(startup.boot),
-        "driver_visible": time_or_null(startup.driver_visible),
-        "first_process": time_or_null(startup.first_process),
-        "first_compute": time_or_null(startup.first_compute),
-    })
 }
 
 #[cfg(test)]

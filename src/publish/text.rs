@@ -15,7 +15,8 @@
 use super::Words;
 use super::number::timestamp;
 use crate::model::{
-    Cost, DeviceView, Figure, Phase, ProbeReport, ProbeStatus, Snapshot, SourceKind,
+    Cost, DeviceView, ExtraKind, Figure, FlappingKind, Phase, PriceSource, ProbeReport,
+    ProbeStatus, Snapshot, SourceKind,
 };
 use crate::text::{Catalogue, clean, clean_width};
 use crate::units::{Bytes, BytesPerSecond, Currency, Money, Ratio, format_span};
@@ -77,6 +78,10 @@ pub fn snapshot_text(
     page.flow("", &host(snapshot, t));
     if let Some(cost) = &snapshot.cost {
         page.flow("", &meter(cost, t, options.ascii));
+        let outlook = outlook(snapshot, cost, t, options.ascii);
+        if !outlook.is_empty() {
+            page.flow("", &outlook);
+        }
     }
     page.text
 }
@@ -350,6 +355,76 @@ fn meter(cost: &Cost, t: &Catalogue, ascii: bool) -> Vec<String> {
                     .into_owned(),
             );
         }
+    }
+    segments
+}
+
+/// What follows from the account: where the price is from if it is no one's own, what was held, stalled or throttled,
+/// projection, budget, energy and carbon, and what swings.
+fn outlook(snapshot: &Snapshot, cost: &Cost, t: &Catalogue, ascii: bool) -> Vec<String> {
+    let text = |amount: Decimal| amount_text(amount, &cost.currency, ascii);
+    let mut segments = Vec::new();
+    let mut say = |sentence: std::borrow::Cow<'static, str>| segments.push(sentence.into_owned());
+    if cost.price_source == PriceSource::Catalogue {
+        let age = match cost.price_age_s {
+            Some(age) => t.meter_ago(format_span(age)),
+            None => t.meter_age_unknown(),
+        };
+        say(format!("{} ({age})", t.meter_source_list()).into());
+    }
+    if cost.idle_held_seconds >= 1.0 {
+        say(t.meter_note_held(format_span(cost.idle_held_seconds)));
+    }
+    for (word, seconds) in [
+        (t.meter_stalled(), cost.of_which.stalled_s),
+        (t.meter_throttled(), cost.of_which.throttled_s),
+    ] {
+        if let Some(seconds) = seconds.filter(|s| *s >= 1.0) {
+            say(t.meter_phase(word, format_span(seconds)));
+        }
+    }
+    if let Some(amount) = cost.projected_day_amount {
+        say(t.meter_day(text(amount)));
+    }
+    for extra in &cost.extras {
+        say(match extra.kind {
+            ExtraKind::Storage => t.meter_storage(text(extra.amount)),
+            ExtraKind::Traffic => t.meter_traffic(text(extra.amount)),
+        });
+    }
+    if let (Some(budget), Some(total)) = (cost.budget, cost.total_amount) {
+        match cost.budget_reached {
+            _ if total > budget => say(t.meter_budget_over(text(total - budget))),
+            Some(at) => say(t.meter_budget_at(text(budget), timestamp(at))),
+            None => say(t.meter_budget_far(text(budget))),
+        }
+    }
+    if let Some(energy) = &snapshot.energy {
+        let kwh = format_args!("{:.2} kWh", energy.kwh).to_string();
+        say(if energy.estimated {
+            t.meter_energy_estimated(kwh)
+        } else {
+            t.meter_energy(kwh)
+        });
+    }
+    if let Some(carbon) = &snapshot.carbon {
+        let [low, _, high] = carbon.pue;
+        let grams = format!("{:.0} g", carbon.g_low);
+        let grams = t.meter_range(grams, format_args!("{:.0} g", carbon.g_high));
+        say(t.meter_carbon(grams, &carbon.place, t.meter_range(low, high)));
+    }
+    for flapping in &cost.flapping {
+        let wasted = match flapping.amount {
+            Some(amount) => text(amount),
+            None => format_span(flapping.wasted_s),
+        };
+        let period = format_span(flapping.period_s);
+        say(match flapping.kind {
+            FlappingKind::Starts => t.meter_flapping_starts(flapping.cycles, period, wasted),
+            FlappingKind::Utilization => {
+                t.meter_flapping_utilization(flapping.cycles, period, wasted)
+            }
+        });
     }
     segments
 }

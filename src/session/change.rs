@@ -27,6 +27,7 @@ impl Session {
             Change::Silent(id, why, since) => self.silent(id, *why, *since, tick, events),
             Change::Answers(id) => self.answers(id, tick, events),
             Change::Gone(id) => self.gone(id, tick, events),
+            Change::Platform(news) => self.platform_news(news, tick, events),
         }
     }
 
@@ -95,7 +96,6 @@ impl Session {
     }
 
     fn host(&mut self, host: &Host) {
-        self.start.startup.boot = host.boot.ok();
         self.start.host = host.clone();
         let offers = [
             (host.container_started, BillingStartSource::Container),
@@ -106,6 +106,12 @@ impl Session {
                 self.ledger.offer_start(BillingStart { at, source });
             }
         }
+        if let Ok(at) = host.boot {
+            self.ledger.note_boot(at);
+        }
+        if let Ok(at) = host.container_started {
+            self.ledger.note_container(at);
+        }
     }
 
     fn probe(&mut self, report: &ProbeReport, tick: &Tick) {
@@ -115,7 +121,7 @@ impl Session {
             // there from the first look on may have been there for long.
             ProbeStatus::Ok => {
                 if !driver.answered && driver.missing.contains(&report.vendor) {
-                    self.start.startup.driver_visible = Some(tick.at);
+                    self.ledger.note_driver(tick.at);
                 }
                 driver.answered = true;
             }
@@ -249,8 +255,7 @@ impl Session {
             .filter_map(|p| p.started.ok())
             .min();
         if let Some(earliest) = earliest {
-            let first = self.start.startup.first_process.get_or_insert(earliest);
-            *first = earliest.min(*first);
+            self.ledger.note_process(earliest);
         }
     }
 }

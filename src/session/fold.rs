@@ -50,8 +50,10 @@ impl Session {
         }
         self.samples(tick, before.max(tick.interval), &mut events);
         self.events_of(tick, &mut events);
+        self.derive();
         self.observe(tick);
         self.after(tick, &mut events);
+        self.platform_after(tick, &mut events);
         self.judge(tick, &mut events);
         self.keep(events);
     }
@@ -177,15 +179,24 @@ impl Session {
     fn observe(&mut self, tick: &Tick) {
         let moment = self.moment();
         let mut boards: Vec<BoardStep> = Vec::new();
-        for state in &self.start.devices {
+        let threshold = self.start.config.compute_threshold;
+        let any_computes = (self.start.devices.iter()).any(|state| {
+            state
+                .fresh_utilization(moment)
+                .is_some_and(|u| u > threshold)
+        });
+        for (state, derived) in self.start.devices.iter().zip(&self.derived) {
             let utilization = state.fresh_utilization(moment);
+            let work = derived.figures.get(Figure::Work);
             let step = DeviceStep {
                 id: state.device.id.clone(),
                 utilization,
                 has_process: state.processes.as_ref().ok().map(|list| !list.is_empty()),
                 held: state.memory_held().is_some_and(|bytes| bytes > 0.0),
-                io_waiting: self.io_waiting(state, utilization, moment),
+                io_waiting: self.io_waiting(state, utilization, any_computes, moment),
                 silent: state.silent.is_some(),
+                work: work.ok().filter(|_| work.age_s <= 2.0 * moment.interval_s),
+                worth: super::judge::worth(state),
             };
             // Devices of one board mostly follow each other.
             match boards
@@ -205,20 +216,33 @@ impl Session {
             mono: tick.mono,
             interval: tick.interval,
             boards: &boards,
+            queued: self.is_queued(),
+            traffic_bytes_per_s: self.traffic(moment),
         });
+    }
+
+    /// Bytes per second in and out of the host's network, while they are read.
+    fn traffic(&self, moment: Moment) -> Option<f64> {
+        let (at, host) = self.start.host_sample.as_ref()?;
+        let fresh = moment.now.seconds_since(*at) <= 2.0 * moment.interval_s;
+        let both = host.net_rx_bytes_per_s.ok()? + host.net_tx_bytes_per_s.ok()?;
+        Some(both).filter(|_| fresh)
     }
 
     /// Whether a thread of the device's owners, or our own cgroup, waits for storage. `None` where neither can be
     /// seen. Threads are only looked at while the device does nothing: while it computes, that an owner is ours is
-    /// enough to know that it does not wait.
+    /// enough to know that it does not wait. A device without an owner waits only where our cgroup does and no other
+    /// device computes: the pressure of a job on another device is not its own.
     fn io_waiting(
         &self,
         state: &DeviceState,
         utilization: Option<f64>,
+        any_computes: bool,
         moment: Moment,
     ) -> Option<bool> {
         if state.processes.as_ref().is_ok_and(Vec::is_empty) {
-            return Some(false);
+            let pressed = !any_computes && self.own_pressure(moment) == Some(true);
+            return Some(pressed);
         }
         let computes = utilization.is_some_and(|u| u > self.start.config.compute_threshold);
         let owners = state.processes.as_deref().unwrap_or_default();
@@ -245,15 +269,21 @@ impl Session {
             .map(|some| some > PSI_WAITING)
     }
 
-    /// What follows from the whole tick for each device: figures, states, since when, series, events.
+    /// The figures of each device.
+    fn derive(&mut self) {
+        let moment = self.moment();
+        let derive = |state| derive::derive(state, self.entry(state), moment);
+        let derived = self.start.devices.iter().map(derive).collect();
+        self.derived = derived;
+    }
+
+    /// What follows from the whole tick for each device: states, since when, series, events.
     fn after(&mut self, tick: &Tick, events: &mut Vec<Event>) {
         let moment = self.moment();
         let plates = self.plates.clone();
         let history = self.start.config.history;
-        self.derived.clear();
-        for state in &mut self.start.devices {
+        for (state, derived) in self.start.devices.iter_mut().zip(&mut self.derived) {
             let entry = plates.find(&state.device.name).map(AsRef::as_ref);
-            let mut derived = derive::derive(state, entry, moment);
             // Only what was read for this tick: a held value is no new point of anything.
             let fresh = |figure| {
                 let value = derived.figures.get(figure);
@@ -275,15 +305,15 @@ impl Session {
             state
                 .thermal
                 .take(state.device.index, moment.now, headroom, power);
-            derive::time_to_throttle(state, moment, &mut derived);
+            derive::time_to_throttle(state, moment, derived);
             state.phase = self.ledger.phase(&state.device.id);
             shown(state, tick, moment);
             state.doubtful_since =
-                is_doubtful(&derived).then(|| state.doubtful_since.unwrap_or(moment.now));
+                is_doubtful(derived).then(|| state.doubtful_since.unwrap_or(moment.now));
             state.held_since = is_held_below_limit(state, &derived.figures, moment)
                 .then(|| state.held_since.unwrap_or(moment.now));
             if state.polled {
-                polls(state, &derived, entry, moment);
+                polls(state, derived, entry, moment);
                 happen::throttling(state, tick.at, events);
                 happen::link(state, &derived.figures, moment, tick.at, events);
             }
@@ -295,13 +325,7 @@ impl Session {
                     self.series.insert(state.device.id.clone(), series);
                 }
             }
-            self.derived.push(derived);
         }
-        let seen = self.ledger.startup();
-        let startup = &mut self.start.startup;
-        startup.billing_started = seen.billing_started;
-        startup.first_compute = startup.first_compute.or(seen.first_compute);
-        startup.first_process = startup.first_process.or(seen.first_process);
     }
 }
 

@@ -7,7 +7,7 @@ use super::{Session, happen};
 use crate::model::{
     Absent, Cause, Comparison, Confidence, Config, Device, DeviceKind, Episode, Event, EventKind,
     Evidence, Figure, Metric, PlateEntry, Process, StateWord, Tick, Verdict, VerdictState, Whose,
-    Witness,
+    Witness, Worth,
 };
 use crate::verdict::{Limits, Owners, PeerPoint, Peers, RuleSet, Seen, Turn, TurnKind};
 use jiff::Timestamp;
@@ -122,6 +122,19 @@ impl Session {
             keep(past, turn);
         }
     }
+}
+
+/// What the rules make of the seconds up to this tick, as they stood at the one before; `None` where none has looked, or
+/// none can tell. A mere suspicion takes nobody's money's worth away.
+pub(super) fn worth(state: &DeviceState) -> Option<Worth> {
+    let standing = state.judged.as_ref()?.standing();
+    Some(match standing {
+        Some(v) if v.state == VerdictState::Unknown => return None,
+        Some(v) if v.confidence == Confidence::Suspect => Worth::Fine,
+        Some(v) if v.state == VerdictState::Stalled => Worth::Stalled,
+        Some(v) if v.state == VerdictState::Throttled => Worth::Throttled,
+        _ => Worth::Fine,
+    })
 }
 
 /// A device as its peers see it. Slices and guests' shares are nobody's peers.

@@ -3,8 +3,8 @@
 use super::derive::{Derived, Moment};
 use super::device::DeviceState;
 use crate::model::{
-    Absent, Charge, DeviceKind, Figure, Figures, Known, KnownKind, Level, Metric, Phase,
-    PhaseSeconds, PlateEntry, StateWord,
+    Absent, Charge, DeviceKind, Disagreement, Figure, Figures, Known, KnownKind, Level, Metric,
+    Phase, PhaseSeconds, PlateEntry, StateWord,
 };
 use jiff::Timestamp;
 
@@ -177,6 +177,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) phase_seconds: &'a PhaseSeconds,
     /// The device's row of the table, where it may be held against it (see [`link_plate`]).
     pub(crate) plate: Option<&'a PlateEntry>,
+    /// Where the platform's word is not the driver's.
+    pub(crate) disagreements: &'a [&'a Disagreement],
     /// What seconds of this device cost.
     pub(crate) charge: &'a dyn Fn(f64) -> Option<Charge>,
 }
@@ -201,6 +203,9 @@ pub(crate) fn known(facts: &Facts<'_>) -> Vec<Known> {
     facts.link(&mut say);
     facts.power(&mut say);
     facts.work(&mut say);
+    for what in facts.disagreements {
+        say(Level::Warn, KnownKind::Disagrees((*what).clone()));
+    }
     facts.usual_link(&mut say);
     known.sort_by_key(|k| std::cmp::Reverse(k.level));
     if known.is_empty() {

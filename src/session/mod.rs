@@ -9,6 +9,7 @@ mod happen;
 mod held;
 mod judge;
 mod known;
+mod platform;
 mod rate;
 mod series;
 mod thermal;
@@ -25,13 +26,14 @@ pub use view::worse;
 use crate::ledger::{Checkpoint, Ledger};
 use crate::model::{
     Config, DeviceId, Episode, Event, Host, HostSample, PlateEntry, Plates, ProbeReport, Process,
-    SourceKind, Startup, Vendor, Verdict,
+    SourceKind, Vendor, Verdict,
 };
 use crate::units::MonoTime;
 use crate::verdict::RuleSet;
 use derive::Derived;
 use device::DeviceState;
 use judge::Judge;
+use platform::PlatformState;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,11 +60,11 @@ pub struct Start {
     host_sample: Option<(MonoTime, HostSample)>,
     host_processes: Vec<Process>,
     probes: Vec<ProbeReport>,
-    startup: Startup,
     events: Arc<Vec<Event>>,
     past: Arc<Vec<Episode>>,
     driver: DriverSeen,
     last: Option<Instant>,
+    platform: PlatformState,
 }
 
 /// What the probes said of drivers so far.

@@ -4,8 +4,9 @@ use super::derive::{Derived, Moment};
 use super::device::{DeviceState, REASON_COUNTERS};
 use super::{Session, judge, known, throttle};
 use crate::model::{
-    Absent, BoardView, Charge, DeviceKind, DeviceView, Energy, Figure, HostSample, Metric,
-    PathView, ProcessView, Reading, Snapshot, StateWord, Value,
+    Absent, BoardView, Carbon, CarbonTable, Charge, DeviceKind, DeviceView, Disagreement, Energy,
+    Figure, HostSample, Metric, PathView, PlatformView, ProcessView, Reading, Snapshot, StateWord,
+    Value,
 };
 use crate::units::MonoTime;
 
@@ -15,14 +16,17 @@ impl Session {
     pub fn snapshot(&self) -> Option<Snapshot> {
         let last = self.start.last?;
         let moment = self.moment();
+        let platform = self.platform_view(moment);
         let states = self.start.devices.iter().zip(&self.derived);
         let devices: Vec<DeviceView> = states
-            .map(|(d, derived)| self.device_view(d, derived, last.at))
+            .map(|(d, derived)| self.device_view(d, derived, platform.as_ref(), last.at))
             .collect();
         let (host_at, host_sample) = match &self.start.host_sample {
             Some((at, sample)) => (Some(*at), not_stale(sample, *at, moment)),
             None => (None, HostSample::default()),
         };
+        let energy = self.energy();
+        let carbon = energy.and_then(|energy| self.carbon(energy.kwh));
         Some(Snapshot {
             seq: last.seq,
             at: last.at,
@@ -34,9 +38,11 @@ impl Session {
             host: self.start.host.clone(),
             host_sample,
             host_age_s: host_at.map_or(0.0, |at| last.mono.seconds_since(at)),
-            startup: self.start.startup,
-            boards: boards(&devices),
-            energy: self.energy(),
+            platform,
+            startup: self.ledger.startup(),
+            boards: self.boards(&devices, last.at),
+            energy,
+            carbon,
             devices,
             events: self.start.events.clone(),
             past: self.start.past.clone(),
@@ -45,13 +51,21 @@ impl Session {
         })
     }
 
+    /// Emissions, where platform and region, or the user, say which grid it is.
+    fn carbon(&self, kwh: f64) -> Option<Carbon> {
+        let (platform, region) = self.ledger.place();
+        CarbonTable::shared().carbon(kwh, platform, region, &self.start.config.grid)
+    }
+
     fn device_view(
         &self,
         state: &DeviceState,
         derived: &Derived,
+        platform: Option<&PlatformView>,
         at: jiff::Timestamp,
     ) -> DeviceView {
         let moment = self.moment();
+        let disagreements = disagreements(state, platform);
         let phase_seconds = self.ledger.device_seconds(&state.device.id, at);
         let known = known::known(&known::Facts {
             state,
@@ -60,6 +74,7 @@ impl Session {
             moment,
             phase_seconds: &phase_seconds,
             plate: known::link_plate(state, self.entry(state)),
+            disagreements: &disagreements,
             charge: &|seconds| self.charge(state, seconds),
         });
         let held = state.memory_held().is_some_and(|bytes| bytes > 0.0);
@@ -126,6 +141,8 @@ impl Session {
             processes_age_s: processes_age(state, moment),
             phase: state.phase,
             phase_seconds,
+            utilization_seconds: self.ledger.utilization_seconds(&state.device.id),
+            work_seconds: self.ledger.work_seconds(&state.device.id),
             word: verdict_word
                 .filter(|word| worse(*word, known_word))
                 .unwrap_or(known_word),
@@ -138,6 +155,34 @@ impl Session {
             figures: derived.figures.clone(),
             known,
         }
+    }
+
+    fn boards(&self, devices: &[DeviceView], at: jiff::Timestamp) -> Vec<BoardView> {
+        let mut boards: Vec<BoardView> = Vec::new();
+        for view in devices {
+            if let Some(board) = boards.iter_mut().find(|b| b.id == view.device.board) {
+                board.devices.push(view.device.id.clone());
+                if view.device.kind == DeviceKind::Device {
+                    let add = |sum: &mut Value, figure| {
+                        *sum = sum.with(view.figures.get(figure), |a, b| a + b)
+                    };
+                    add(&mut board.power_w, Figure::Power);
+                    add(&mut board.power_limit_w, Figure::PowerLimit);
+                    add(&mut board.plate_power_w, Figure::PlatePower);
+                }
+                continue;
+            }
+            boards.push(BoardView {
+                id: view.device.board.clone(),
+                name: view.device.name.clone(),
+                devices: vec![view.device.id.clone()],
+                power_w: view.figures.get(Figure::Power),
+                power_limit_w: view.figures.get(Figure::PowerLimit),
+                plate_power_w: view.figures.get(Figure::PlatePower),
+                phase_seconds: self.ledger.board_seconds(&view.device.board, at),
+            });
+        }
+        boards
     }
 
     /// What seconds of a device cost: where it is alone on its board, since the board is what is rented.
@@ -189,6 +234,22 @@ impl Session {
             estimated,
         })
     }
+}
+
+/// In what the platform and the drivers differ, as far as it concerns a device: its own, and the whole instance's.
+fn disagreements<'a>(
+    state: &DeviceState,
+    platform: Option<&'a PlatformView>,
+) -> Vec<&'a Disagreement> {
+    let whole = state.device.kind == DeviceKind::Device;
+    let all = platform.map_or(&[][..], |view| &view.disagreements);
+    all.iter()
+        .filter(|(of, _)| match of {
+            Some(id) => *id == state.device.id,
+            None => whole,
+        })
+        .map(|(_, what)| what)
+        .collect()
 }
 
 /// Lists come on change only, so a list is as old as the newest sample of a device that does not answer now.
@@ -255,33 +316,6 @@ fn not_stale(sample: &HostSample, at: MonoTime, moment: Moment) -> HostSample {
         *reading = reading.and(Err(Absent::Stale));
     }
     sample
-}
-
-fn boards(devices: &[DeviceView]) -> Vec<BoardView> {
-    let mut boards: Vec<BoardView> = Vec::new();
-    for view in devices {
-        if let Some(board) = boards.iter_mut().find(|b| b.id == view.device.board) {
-            board.devices.push(view.device.id.clone());
-            if view.device.kind == DeviceKind::Device {
-                let add = |sum: &mut Value, figure| {
-                    *sum = sum.with(view.figures.get(figure), |a, b| a + b)
-                };
-                add(&mut board.power_w, Figure::Power);
-                add(&mut board.power_limit_w, Figure::PowerLimit);
-                add(&mut board.plate_power_w, Figure::PlatePower);
-            }
-            continue;
-        }
-        boards.push(BoardView {
-            id: view.device.board.clone(),
-            name: view.device.name.clone(),
-            devices: vec![view.device.id.clone()],
-            power_w: view.figures.get(Figure::Power),
-            power_limit_w: view.figures.get(Figure::PowerLimit),
-            plate_power_w: view.figures.get(Figure::PlatePower),
-        });
-    }
-    boards
 }
 
 /// Whether a state is worse than another, for the selection that follows the worst.

@@ -3,6 +3,7 @@
 //! The fake libraries are examples. `cargo test` without target flags builds them; before
 //! `cargo test --test it`, say `cargo build --examples`.
 
+mod agreement;
 mod bounds;
 mod commands;
 mod contract;
@@ -13,6 +14,7 @@ mod hardy;
 mod house;
 mod logs;
 mod merge;
+mod meter;
 mod nvidia;
 mod nvidia_captures;
 mod nvidia_states;

@@ -50,6 +50,8 @@ pub(super) fn picture(
         // The ledger is kept with the ticks; of a minute alone, nobody knows what had been billed.
         cost: None,
         energy: None,
+        carbon: None,
+        platform: None,
     }
 }
 
@@ -151,6 +153,12 @@ fn view(row: &MinuteRow, named: &[NamedDevice]) -> DeviceView {
         processes_age_s: 0.0,
         phase,
         phase_seconds: row.phases,
+        utilization_seconds: row
+            .utilization_ratio
+            .map_or(0.0, |ratio| ratio * row.seconds),
+        work_seconds: row
+            .work_ratio
+            .map(|ratio| (ratio * row.seconds, row.seconds)),
         verdict: Verdict {
             state,
             ..Verdict::unknown()
@@ -184,5 +192,6 @@ fn board(view: &DeviceView) -> BoardView {
         power_w: view.figures.get(Figure::Power),
         power_limit_w: absent,
         plate_power_w: absent,
+        phase_seconds: view.phase_seconds,
     }
 }

@@ -3,7 +3,10 @@
 use super::Problem;
 use super::table::{Problems, Table, one_line};
 use crate::cli::value;
-use crate::model::{Granularity, PriceScope, Threshold, Thresholds};
+use crate::model::{
+    CarbonTable, Extra, ExtraKind, Granularity, Grid, Phase, PhasePrice, Prepaid, PriceScope,
+    Threshold, Thresholds, Tier, Upfront,
+};
 use crate::text::Lang;
 use crate::ui::theme::ColorChoice;
 use crate::units::Currency;
@@ -11,15 +14,6 @@ use jiff::Timestamp;
 use rust_decimal::Decimal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// A discount: after this much time the price is multiplied by the factor.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tier {
-    /// From when on.
-    pub after: Duration,
-    /// By what the price is multiplied.
-    pub factor: Decimal,
-}
 
 /// What becomes of a recording when the screen that keeps it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +33,14 @@ pub struct FileSettings {
     pub currency: Option<Currency>,
     pub granularity: Option<Granularity>,
     pub since: Option<Timestamp>,
+    pub rule: Option<String>,
+    pub stopped_per_hour: Option<Decimal>,
     pub tiers: Vec<Tier>,
+    pub phases: [Option<PhasePrice>; 5],
+    pub prepaid: Option<Prepaid>,
+    pub upfront: Option<Upfront>,
+    pub extras: Vec<Extra>,
+    pub grid: Grid,
     pub budget: Option<Decimal>,
     pub interval: Option<Duration>,
     pub history: Option<Duration>,
@@ -113,9 +114,10 @@ pub fn parse(text: &str) -> Result<FileSettings, Vec<Problem>> {
 
 fn sections(root: &mut Table<'_, '_>, settings: &mut FileSettings, problems: &mut Problems<'_>) {
     type Read = fn(&mut Table<'_, '_>, &mut FileSettings, &mut Problems<'_>);
-    let known: [(&'static str, Read); 8] = [
+    let known: [(&'static str, Read); 9] = [
         ("price", price),
         ("budget", budget),
+        ("carbon", carbon),
         ("screen", screen),
         ("thresholds", thresholds),
         ("verdict", verdict),
@@ -137,6 +139,8 @@ fn price(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {
     s.currency = t.take(p, "currency", |text| text.parse());
     s.granularity = t.take(p, "granularity", value::granularity);
     s.since = t.take(p, "since", value::time);
+    s.rule = t.take(p, "rule", rule);
+    s.stopped_per_hour = t.take(p, "stopped_per_hour", value::amount);
     for mut tier in t.tables(p, "tiers") {
         let after = tier.take(p, "after", value::span);
         let factor = tier.take(p, "factor", value::amount);
@@ -145,6 +149,65 @@ fn price(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {
             s.tiers.push(Tier { after, factor });
         }
     }
+    if let Some(mut phases) = t.table(p, "phases") {
+        for (price, phase) in s.phases.iter_mut().zip(Phase::ALL) {
+            *price = phases.take(p, phase.word(), value::phase_price);
+        }
+        phases.finish(p);
+    }
+    if let Some(mut prepaid) = t.table(p, "prepaid") {
+        let time = prepaid.take(p, "time", value::span);
+        let amount = prepaid.take(p, "amount", value::amount);
+        prepaid.finish(p);
+        s.prepaid = time.map(|time| Prepaid {
+            time,
+            amount: amount.unwrap_or_default(),
+        });
+    }
+    if let Some(mut upfront) = t.table(p, "upfront") {
+        let amount = upfront.take(p, "amount", value::amount);
+        let term = upfront.take(p, "term", value::span);
+        upfront.finish(p);
+        s.upfront = amount
+            .zip(term)
+            .map(|(amount, term)| Upfront { amount, term });
+    }
+    for mut extra in t.tables(p, "extras") {
+        let storage = extra.take(p, "storage_per_hour", value::amount);
+        let traffic = extra.take(p, "traffic_per_gb", value::amount);
+        extra.finish(p);
+        let line = |kind| move |price| Extra { kind, price };
+        s.extras.extend(storage.map(line(ExtraKind::Storage)));
+        s.extras.extend(traffic.map(line(ExtraKind::Traffic)));
+    }
+}
+
+/// A rule that is known.
+fn rule(text: &str) -> Result<String, String> {
+    let rules = crate::model::BillingRules::embedded().map_err(|e| e.to_string())?;
+    if rules.find(text).is_some() {
+        return Ok(text.to_owned());
+    }
+    let nearest = crate::text::nearest(text, rules.iter().map(|rule| &*rule.id));
+    let meant = nearest.map_or(String::new(), |name| format!("; did you mean {name}?"));
+    Err(format!("no billing rule is called \"{text}\"{meant}"))
+}
+
+fn carbon(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {
+    let zone = t.take(p, "zone", |text| {
+        if CarbonTable::shared().has_grid(text) {
+            Ok(std::sync::Arc::from(text))
+        } else {
+            Err(format!(
+                "\"{text}\" is not a grid such as gcp:us-central1 or country:DEU"
+            ))
+        }
+    });
+    s.grid = Grid {
+        zone,
+        intensity_g_per_kwh: t.take(p, "intensity_g_per_kwh", value::intensity),
+        pue: t.take(p, "pue", value::pue),
+    };
 }
 
 fn budget(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {

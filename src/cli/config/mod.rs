@@ -4,7 +4,7 @@ mod file;
 mod sample;
 mod table;
 
-pub use file::{AfterLogout, FileSettings, Tier, parse};
+pub use file::{AfterLogout, FileSettings, parse};
 pub use sample::SAMPLE;
 
 use etcetera::BaseStrategy as _;

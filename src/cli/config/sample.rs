@@ -11,19 +11,52 @@ pub const SAMPLE: &str = r##"# nameplate: configuration. Flags win over NAMEPLAT
 scope = "instance"
 # Three letters.
 currency = "USD"
-# In what steps it is billed: "second", "minute" or "hour".
-granularity = "second"
+# In what steps it is billed: "second", "minute" or "hour". Without it: as the platform's rule says, else by seconds.
+#granularity = "second"
+# A billing rule by its id, or its platform's. Without it: the platform's own.
+#rule = "lambda_on_demand"
 # When billing began (RFC 3339). Without it: the container's start, else the boot, else the first sample.
 #since = "2026-03-01T12:00:00Z"
+# What an hour costs while the instance is stopped.
+#stopped_per_hour = "0.05"
 
 # Discounts for long use: after so much time the price is multiplied by the factor.
 #[[price.tiers]]
 #after = "720h"
 #factor = "0.85"
 
+# What seconds of a phase cost: a share of the price ("0": not billed), or an amount of their own per hour ("0.03/h").
+# Without it: as the rule says, else all of it.
+#[price.phases]
+#compute = "1"
+#io_wait = "0"
+#queue = "1"
+#idle = "0.03/h"
+#unobserved = "1"
+
+# Time bought in advance, and a payment in advance for a term.
+#[price.prepaid]
+#time = "100h"
+#amount = "250"
+#[price.upfront]
+#amount = "1000"
+#term = "720h"
+
+# What is billed beside the instance's time: storage by the hour, traffic by 10^9 bytes both ways.
+#[[price.extras]]
+#storage_per_hour = "0.014"
+#traffic_per_gb = "0.01"
+
 [budget]
 # What you want to spend, in the currency of the price.
 #amount = "200"
+
+[carbon]
+# Where the power comes from: "platform:region" or "country:CODE". Without it: as the platform's region says.
+#zone = "country:DEU"
+# Grams of CO2 equivalent per kWh, and the data centre's power usage effectiveness, where you know better.
+#intensity_g_per_kwh = "380"
+#pue = "1.2"
 
 [screen]
 # How often devices are read: 0.1s to 60s.

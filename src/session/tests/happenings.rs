@@ -236,7 +236,7 @@ fn a_driver_becomes_visible_only_where_it_was_missed_before() {
         }
         let view = world.session.snapshot().unwrap();
         assert_eq!(
-            view.startup.driver_visible,
+            view.startup.now.driver_visible.map(|step| step.at),
             wanted.map(wall),
             "{statuses:?}"
         );

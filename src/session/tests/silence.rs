@@ -196,6 +196,15 @@ fn io_wait_is_null_where_no_owner_can_be_seen() {
     let unseen = Err(Absent::NotReported);
     for (owners, hosts, load, psi, phase, seen) in [
         (vec![], vec![], 0.0, None, Phase::Queue, true),
+        // Before the first process it is start-up, whatever the disks do.
+        (
+            vec![],
+            vec![],
+            0.0,
+            Some((PsiScope::Cgroup, 0.5)),
+            Phase::Queue,
+            true,
+        ),
         (vec![7], own(Ok(2)), 0.0, None, Phase::IoWait, true),
         (vec![7], own(Ok(0)), 0.0, None, Phase::Idle, true),
         (vec![7], own(unseen), 0.0, None, Phase::Idle, false),
@@ -255,6 +264,30 @@ fn io_wait_is_null_where_no_owner_can_be_seen() {
             "{owners:?} {hosts:?} {load} {psi:?}"
         );
         assert_eq!(seconds.get(phase), 1.0);
+    }
+}
+
+#[test]
+fn a_device_without_an_owner_waits_only_while_nobody_computes() {
+    let mut world = World::of([card(0), card(1)]);
+    world
+        .tell(Change::Processes(card(0).id, Ok(vec![])))
+        .tell(Change::Processes(card(1).id, Ok(vec![process(7, 1e9)])))
+        .tell(Change::HostProcesses(vec![host_process(7, false, Ok(0))]));
+    for (load, phases) in [
+        (0.9, [Phase::Idle, Phase::Compute]),
+        (0.0, [Phase::IoWait, Phase::IoWait]),
+    ] {
+        world.next.host = Some(HostSample {
+            psi_scope: Ok(PsiScope::Cgroup),
+            psi_io_some_ratio: Ok(0.5),
+            ..HostSample::default()
+        });
+        for (index, load) in [(0, 0.0), (1, load)] {
+            world.sample(&card(index), &[(Metric::Utilization, Ok(load))]);
+        }
+        let seen: Vec<Phase> = world.tick().devices.iter().map(|d| d.phase).collect();
+        assert_eq!(seen, phases, "{load}");
     }
 }
 

@@ -84,6 +84,11 @@ catalogue! { chrome:
     chrome_key_copy();
     chrome_key_demo();
     chrome_key_retry();
+    chrome_key_meter();
+    chrome_key_hours();
+    chrome_key_days();
+    chrome_key_devices();
+    chrome_key_starts();
     chrome_key_back();
     chrome_key_help();
     chrome_key_quit();

@@ -50,6 +50,14 @@ catalogue! { findings:
     findings_billed_so_far(amount, price);
     findings_billed_watched(amount, price);
     findings_links_down(up, links);
+    /// The platform's word beside the driver's.
+    findings_claim_count(claimed, seen);
+    findings_claim_model(claimed, seen);
+    findings_claim_generation(claimed, seen);
+    findings_claim_width(claimed, seen);
+    findings_claim_power(claimed, seen);
+    findings_claim_utilization(claimed, seen);
+    findings_claim_temperature(claimed, seen);
     findings_fine(facts);
     findings_fine_power(power);
     findings_fine_head(headroom);

@@ -14,6 +14,10 @@ catalogue! { help:
     help_page_down();
     help_open();
     help_verdicts();
+    help_meter();
+    help_meter_hours();
+    help_meter_devices();
+    help_meter_starts();
     help_back();
     help_pause();
     help_faster();

@@ -1,4 +1,4 @@
-//! The meter line: money so far, and what was wasted.
+//! The meter: money so far, what it was spent on, and what was wasted.
 
 catalogue! { meter:
     meter_so_far(amount, rate);
@@ -16,4 +16,72 @@ catalogue! { meter:
     meter_estimated();
     meter_budget_reached(at);
     meter_budget_over(amount);
+    meter_title();
+    meter_not_begun();
+    meter_source_list();
+    meter_ago(age);
+    meter_age_unknown();
+    meter_by_second();
+    meter_by_minute();
+    meter_by_hour();
+    meter_by_span(span);
+    meter_unverified();
+    meter_column_time();
+    meter_column_share();
+    meter_column_money();
+    meter_column_busy();
+    meter_stalled();
+    meter_throttled();
+    meter_rounding();
+    meter_note_free();
+    meter_note_not_judged();
+    meter_note_io_unseen();
+    meter_note_held(duration);
+    meter_note_unobserved();
+    meter_note_per_hour(price);
+    meter_note_integral(used);
+    meter_note_integrals(used, work);
+    meter_note_process(duration);
+    meter_note_first(duration);
+    meter_note_edge(at);
+    meter_wasted_hours(count);
+    meter_wasted_days(count);
+    meter_by_device();
+    meter_starts();
+    meter_price_hour();
+    meter_price_day();
+    meter_all_of_it();
+    meter_now();
+    meter_day(amount);
+    meter_month(amount);
+    meter_wasted_day(amount);
+    meter_budget_at(budget, at);
+    meter_budget_far(budget);
+    meter_available(ratio);
+    meter_energy(kwh);
+    meter_energy_estimated(kwh);
+    meter_carbon(mass, place, pue);
+    meter_carbon_unknown();
+    meter_range(low, high);
+    meter_rule(name);
+    meter_rule_unverified(name);
+    meter_stopped(what);
+    meter_storage(amount);
+    meter_traffic(amount);
+    meter_total(amount);
+    meter_flapping_starts(count, period, wasted);
+    meter_flapping_utilization(count, period, wasted);
+    meter_step_billing();
+    meter_step_boot();
+    meter_step_driver();
+    meter_step_process();
+    meter_step_compute();
+    meter_step_unknown();
+    meter_from_kernel();
+    meter_from_driver();
+    meter_from_process();
+    meter_from_list();
+    meter_from_utilization();
+    meter_from_already();
+    meter_past_start(began, lasted, until);
 }

@@ -21,6 +21,7 @@ catalogue! { state:
     /// Short forms for the meter line.
     state_io_short();
     state_unobserved_short();
+    state_queue_short();
     /// Why a value is not there.
     state_absent_not_supported();
     state_absent_no_permission();

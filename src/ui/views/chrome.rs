@@ -9,7 +9,7 @@
 
 use crate::app::keymap::{BINDINGS, Key};
 use crate::app::playback::{Grain, Remark};
-use crate::app::{Action, App, Entry, Recording, View, words};
+use crate::app::{Action, App, Entry, MeterPanel, Recording, View, words};
 use crate::model::{DeviceKind, ProbeStatus, Snapshot, SourceKind};
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
@@ -139,6 +139,10 @@ fn header(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
         && let Some(up) = &up
     {
         left.extend([("  ", muted), (up.as_ref(), muted)]);
+    }
+    let title = t.meter_title();
+    if app.view() == View::Meter {
+        left.extend([("   ", muted), (title.as_ref(), look.style(Role::Accent))]);
     }
     let end = write_line(buf, line, &left);
     let state = source_state(app, picture, look);
@@ -420,12 +424,17 @@ fn hints(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
         View::Overview => hints.push((up_down.to_owned(), t.chrome_key_select())),
         View::Verdicts => hints.push((up_down.to_owned(), t.chrome_key_verdict())),
         View::Device | View::Help => hints.push((up_down.to_owned(), t.chrome_key_scroll())),
-        View::Nothing => {}
+        View::Nothing | View::Meter => {}
     }
     for binding in BINDINGS.iter().filter(|b| b.views.contains(&view)) {
         let word = match binding.action {
             Action::Open => t.chrome_key_open(),
             Action::Verdicts => t.chrome_key_verdicts(),
+            Action::Meter if view != View::Meter => t.chrome_key_meter(),
+            Action::MeterHours if app.meter_panel() == MeterPanel::Hours => t.chrome_key_days(),
+            Action::MeterHours => t.chrome_key_hours(),
+            Action::MeterDevices => t.chrome_key_devices(),
+            Action::MeterStarts => t.chrome_key_starts(),
             Action::Back => t.chrome_key_back(),
             Action::Pause if app.is_paused() => t.chrome_key_resume(),
             Action::Pause => t.chrome_key_pause(),

@@ -28,6 +28,7 @@ pub fn draw(app: &mut App, look: &Look, area: Rect, buf: &mut Buffer) {
         View::Overview => overview::draw(app, look, area, buf),
         View::Device => device::draw(app, look, area, buf),
         View::Verdicts => verdicts::draw(app, look, area, buf),
+        View::Meter => meter::draw(app, look, area, buf),
         View::Help => help::draw(app, look, area, buf),
         View::Nothing => nothing::draw(app, look, area, buf),
     }

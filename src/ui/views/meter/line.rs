@@ -1,4 +1,4 @@
-//! The meter line: money first, then seconds by phase; wide screens add the ribbon.
+//! The meter line of the overview: money first, then seconds by phase; wide screens add the ribbon.
 //!
 //! ```text
 //!  $865.90 so far at $23.92/h    compute 30h 58m   io-wait 1h 02m   idle 3h 52m $92.49   unobserved 16m
@@ -10,7 +10,7 @@ use crate::text::Catalogue;
 use crate::ui::Look;
 use crate::ui::look::write_line;
 use crate::ui::theme::Role;
-use crate::units::{Money, format_span};
+use crate::units::format_span;
 use nameplate_widgets::{Ribbon, Slice};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use unicode_width::UnicodeWidthStr as _;
 
 /// The word of a phase.
-pub(super) fn phase_word(phase: Phase, t: Catalogue) -> Cow<'static, str> {
+pub(in crate::ui::views) fn phase_word(phase: Phase, t: Catalogue) -> Cow<'static, str> {
     match phase {
         Phase::Compute => t.state_compute(),
         Phase::IoWait => t.state_io_wait(),
@@ -31,7 +31,7 @@ pub(super) fn phase_word(phase: Phase, t: Catalogue) -> Cow<'static, str> {
 }
 
 /// The role of a phase.
-pub(super) fn phase_role(phase: Phase) -> Role {
+pub(in crate::ui::views) fn phase_role(phase: Phase) -> Role {
     match phase {
         Phase::Compute => Role::Compute,
         Phase::IoWait => Role::IoWait,
@@ -41,7 +41,10 @@ pub(super) fn phase_role(phase: Phase) -> Role {
     }
 }
 
-pub(super) fn source_word(source: BillingStartSource, t: Catalogue) -> Cow<'static, str> {
+pub(in crate::ui::views) fn source_word(
+    source: BillingStartSource,
+    t: Catalogue,
+) -> Cow<'static, str> {
     match source {
         BillingStartSource::Flag => t.meter_source_flag(),
         BillingStartSource::Config => t.meter_source_config(),
@@ -56,16 +59,10 @@ pub(super) fn source_word(source: BillingStartSource, t: Catalogue) -> Cow<'stat
 const WIDE: u16 = 110;
 
 /// Draws the line.
-pub(super) fn line(cost: &Cost, look: &Look, area: Rect, buf: &mut Buffer) {
+pub(in crate::ui::views) fn line(cost: &Cost, look: &Look, area: Rect, buf: &mut Buffer) {
     let t = look.text;
     let (muted, strong) = (look.style(Role::Muted), look.style(Role::Strong));
-    let money = |amount| {
-        Money {
-            amount,
-            currency: cost.currency.clone(),
-        }
-        .to_string()
-    };
+    let money = |amount| super::money(cost, look, amount);
     let source = source_word(cost.billing_start.source, t);
     let source = if cost.billing_start.source.is_estimate() {
         format!("{source}, {}", t.meter_estimated())
@@ -136,13 +133,9 @@ pub(super) fn line(cost: &Cost, look: &Look, area: Rect, buf: &mut Buffer) {
 /// When the budget is used up, or by how much it is exceeded.
 fn budget(cost: &Cost, look: &Look) -> Option<Cow<'static, str>> {
     let t = look.text;
-    let (budget, amount) = (cost.budget?, cost.amount?);
+    let (budget, amount) = (cost.budget?, cost.total_amount?);
     if amount > budget {
-        let over = Money {
-            amount: amount - budget,
-            currency: cost.currency.clone(),
-        };
-        return Some(t.meter_budget_over(over));
+        return Some(t.meter_budget_over(super::money(cost, look, amount - budget)));
     }
     let at = cost.budget_reached?;
     Some(t.meter_budget_reached(look.time(at, "%d %b %H:%M")))
@@ -186,7 +179,7 @@ fn phase_pieces(
 }
 
 /// Begin of billing: the time today, else with its day.
-fn when(cost: &Cost, look: &Look) -> String {
+pub(super) fn when(cost: &Cost, look: &Look) -> String {
     let format = if cost.span_seconds < 20.0 * 3600.0 {
         "%H:%M"
     } else {
@@ -195,25 +188,28 @@ fn when(cost: &Cost, look: &Look) -> String {
     look.time(cost.billing_start.at, format)
 }
 
-/// Draws the ribbon of phases.
-pub(super) fn ribbon(cost: &Cost, look: &Look, area: Rect, buf: &mut Buffer) {
-    let slices: Vec<Slice> = Phase::ALL
-        .iter()
-        .map(|phase| {
-            let letter = match phase {
-                Phase::Compute => '=',
-                Phase::IoWait => 'w',
-                Phase::Queue => 'q',
-                Phase::Idle => 'i',
-                Phase::Unobserved => '.',
-            };
-            Slice::new(
-                cost.phase_seconds.get(*phase),
-                look.style(phase_role(*phase)),
-                letter,
-            )
-        })
-        .collect();
+/// Draws the ribbon of phases; of compute, the parts that were not worth their money stand apart.
+pub(in crate::ui::views) fn ribbon(cost: &Cost, look: &Look, area: Rect, buf: &mut Buffer) {
+    let of = &cost.of_which;
+    let (stalled, throttled) = (of.stalled_s.unwrap_or(0.0), of.throttled_s.unwrap_or(0.0));
+    let mut slices = vec![
+        Slice::new(
+            cost.phase_seconds.compute - stalled - throttled,
+            look.style(Role::Compute),
+            '=',
+        ),
+        Slice::new(stalled, look.style(Role::Stalled), 'x'),
+        Slice::new(throttled, look.style(Role::Throttled), 't'),
+    ];
+    for (phase, letter) in [
+        (Phase::IoWait, 'w'),
+        (Phase::Queue, 'q'),
+        (Phase::Idle, 'i'),
+        (Phase::Unobserved, '.'),
+    ] {
+        let style = look.style(phase_role(phase));
+        slices.push(Slice::new(cost.phase_seconds.get(phase), style, letter));
+    }
     Ribbon::new(&slices)
         .glyphs(look.widgets())
         .render(area, buf);

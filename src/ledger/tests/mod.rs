@@ -1,10 +1,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 //! Scenarios are data: `tests/scenarios/ledger/*.toml`, steps with the expected numbers beside them.
 
+mod cost_cases;
+mod property;
+mod starting;
+
 use super::*;
-use crate::model::{Granularity, Price, PriceScope, PriceSource};
+use crate::model::{ExtraKind, FlappingKind, Granularity, PriceScope, PriceSource, Terms, Worth};
 use crate::units::Currency;
-use proptest::prelude::*;
 use rust_decimal::Decimal;
 use serde::Deserialize;
 use std::str::FromStr;
@@ -16,7 +19,7 @@ struct Scenario {
     #[allow(dead_code)] // read by people
     title: String,
     #[serde(default)]
-    config: Terms,
+    config: Config_,
     /// Wall time of the first step.
     begin: Timestamp,
     #[serde(default)]
@@ -26,8 +29,7 @@ struct Scenario {
 }
 
 #[derive(Debug, Deserialize, Default)]
-#[serde(deny_unknown_fields)]
-struct Terms {
+struct Config_ {
     price: Option<Decimal>,
     scope: Option<PriceScope>,
     currency: Option<String>,
@@ -35,6 +37,72 @@ struct Terms {
     since: Option<BillingStart>,
     budget: Option<Decimal>,
     compute_threshold: Option<f64>,
+    #[serde(flatten)]
+    terms: TermsOf,
+}
+
+/// What the configuration file can say of a tariff, in its own words.
+#[derive(Debug, Deserialize, Default)]
+struct TermsOf {
+    rule: Option<String>,
+    #[serde(default)]
+    tiers: Vec<TierOf>,
+    #[serde(default)]
+    phases: std::collections::BTreeMap<String, String>,
+    prepaid: Option<(String, Decimal)>,
+    upfront: Option<(Decimal, String)>,
+    storage_per_hour: Option<Decimal>,
+    traffic_per_gb: Option<Decimal>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TierOf {
+    after: String,
+    factor: Decimal,
+}
+
+fn span_of(text: &str) -> Duration {
+    crate::units::parse_duration(text).unwrap()
+}
+
+impl TermsOf {
+    fn terms(&self) -> Terms {
+        use crate::model::{Extra, PhasePrice, Prepaid, Tier, Upfront};
+        let mut terms = Terms {
+            rule: self.rule.as_deref().map(Arc::from),
+            tiers: (self.tiers.iter())
+                .map(|t| Tier {
+                    after: span_of(&t.after),
+                    factor: t.factor,
+                })
+                .collect(),
+            prepaid: self.prepaid.as_ref().map(|(time, amount)| Prepaid {
+                time: span_of(time),
+                amount: *amount,
+            }),
+            upfront: self.upfront.as_ref().map(|(amount, term)| Upfront {
+                amount: *amount,
+                term: span_of(term),
+            }),
+            ..Terms::default()
+        };
+        for (word, price) in &self.phases {
+            let place = Phase::ALL.iter().position(|p| p.word() == word).unwrap();
+            terms.phases[place] = Some(match price.strip_suffix("/h") {
+                Some(own) => PhasePrice::PerHour(own.parse().unwrap()),
+                None => PhasePrice::Share(price.parse().unwrap()),
+            });
+        }
+        let line = |kind| move |price| Extra { kind, price };
+        terms
+            .extras
+            .extend(self.storage_per_hour.map(line(ExtraKind::Storage)));
+        terms
+            .extras
+            .extend(self.traffic_per_gb.map(line(ExtraKind::Traffic)));
+        terms
+    }
 }
 
 /// A stretch of equal steps.
@@ -56,6 +124,11 @@ struct Run {
     /// A reboot before it: the boot clock begins anew.
     #[serde(default)]
     reboot: bool,
+    /// A scheduler says that the work waits.
+    #[serde(default)]
+    queued: bool,
+    /// Bytes per second on the network.
+    traffic: Option<f64>,
     /// A word per device, devices of one board in one string.
     boards: Vec<String>,
 }
@@ -88,6 +161,19 @@ struct Expect {
     start: Option<BillingStart>,
     next_edge: Option<Timestamp>,
     budget_reached: Option<Timestamp>,
+    unbilled: Option<f64>,
+    rule: Option<String>,
+    projected_month: Option<Decimal>,
+    wasted_day: Option<Decimal>,
+    /// Stalled and throttled seconds and amounts.
+    of_which: Option<(f64, Decimal, f64, Decimal)>,
+    utilization_seconds: Option<f64>,
+    work_seconds: Option<f64>,
+    /// Storage and traffic.
+    extras: Option<Vec<Decimal>>,
+    total: Option<Decimal>,
+    /// Kind, cycles, period, wasted seconds, amount.
+    flapping: Option<Vec<(FlappingKind, u32, f64, f64, Decimal)>>,
     /// Compute seconds of single devices, by board and place: `"0.1" = 20`.
     #[serde(default)]
     devices: std::collections::BTreeMap<String, f64>,
@@ -101,11 +187,23 @@ fn device(board: usize, place: usize, word: &str) -> DeviceStep {
         held: false,
         io_waiting: Some(false),
         silent: false,
+        work: None,
+        worth: None,
     };
     match word {
+        "stalled" | "throttled" | "fine" => {
+            step.utilization = Some(0.99);
+            step.work = Some(if word == "fine" { 0.8 } else { 0.2 });
+            step.worth = Some(match word {
+                "stalled" => Worth::Stalled,
+                "throttled" => Worth::Throttled,
+                _ => Worth::Fine,
+            });
+        }
         "compute" => step.utilization = Some(0.99),
         "idle" => {}
         "none" => step.has_process = Some(false),
+        "loading" => (step.has_process, step.io_waiting) = (Some(false), Some(true)),
         "held" => step.held = true,
         "io" => step.io_waiting = Some(true),
         "lost" => step.silent = true,
@@ -148,6 +246,7 @@ fn written_and_read(ledger: &Ledger) -> Checkpoint {
 /// Runs the steps; `restarts` makes the program start anew before every n-th step.
 fn play(config: &Config, scenario: &Scenario, restarts: Option<usize>) -> (Ledger, Timestamp) {
     let mut ledger = Ledger::new(config, None);
+    ledger.note_boot(moved(scenario.begin, -5000.0));
     let mut clock = Clock {
         at: scenario.begin,
         mono: MonoTime(5_000_000_000_000),
@@ -164,6 +263,7 @@ fn play(config: &Config, scenario: &Scenario, restarts: Option<usize>) -> (Ledge
         clock.at = moved(clock.at, run.jump);
         if run.reboot {
             clock.mono = MonoTime(1_000_000_000);
+            ledger.note_boot(moved(clock.at, -1.0));
         }
         let boards = boards(&run.boards);
         let interval = Duration::from_secs_f64(run.every);
@@ -186,13 +286,15 @@ fn play(config: &Config, scenario: &Scenario, restarts: Option<usize>) -> (Ledge
                 mono: clock.mono,
                 interval,
                 boards: &boards,
+                queued: run.queued,
+                traffic_bytes_per_s: run.traffic,
             });
         }
     }
     (ledger, clock.at)
 }
 
-fn config_of(terms: &Terms) -> Config {
+fn config_of(terms: &Config_) -> Config {
     let mut config = Config {
         price: terms.price.map(|per_hour| Price {
             per_hour,
@@ -201,7 +303,8 @@ fn config_of(terms: &Terms) -> Config {
         }),
         since: terms.since,
         budget: terms.budget,
-        granularity: terms.granularity.unwrap_or_default(),
+        granularity: terms.granularity,
+        terms: terms.terms.terms(),
         ..Config::default()
     };
     if let Some(code) = &terms.currency {
@@ -240,6 +343,17 @@ fn check(name: &str, scenario: &Scenario, ledger: &Ledger, now: Timestamp) {
         ("unobserved", phases.unobserved, expect.unobserved),
         ("idle held", cost.idle_held_seconds, expect.idle_held),
         ("any compute", cost.any_compute_seconds, expect.any_compute),
+        ("unbilled", cost.unbilled_seconds, expect.unbilled),
+        (
+            "utilization",
+            cost.utilization_seconds,
+            expect.utilization_seconds,
+        ),
+        (
+            "work",
+            cost.work_seconds.map_or(0.0, |(sum, _)| sum),
+            expect.work_seconds,
+        ),
     ] {
         near(name, what, got, expected);
     }
@@ -281,6 +395,48 @@ fn check(name: &str, scenario: &Scenario, ledger: &Ledger, now: Timestamp) {
     );
     let reached = expect.budget_reached.map(Some);
     same(name, "budget", &cost.budget_reached, reached.as_ref());
+    same(
+        name,
+        "rule",
+        &&*cost.tariff.rule,
+        expect.rule.as_deref().as_ref(),
+    );
+    let month = expect.projected_month.map(Some);
+    same(name, "month", &cost.projected_month_amount, month.as_ref());
+    let day = cost.wasted_day_amount.map(|a| a.round_dp(2));
+    same(name, "waste", &day, expect.wasted_day.map(Some).as_ref());
+    if let Some((stalled, stalled_amount, throttled, throttled_amount)) = expect.of_which {
+        let of = cost.of_which;
+        near(name, "stalled", of.stalled_s.unwrap(), Some(stalled));
+        near(name, "throttled", of.throttled_s.unwrap(), Some(throttled));
+        assert_eq!(
+            (of.stalled_amount, of.throttled_amount),
+            (Some(stalled_amount), Some(throttled_amount)),
+            "{name}"
+        );
+    }
+    let extras = cost.extras.iter().map(|e| e.amount).collect();
+    same(name, "extras", &extras, expect.extras.as_ref());
+    same(
+        name,
+        "total",
+        &cost.total_amount,
+        expect.total.map(Some).as_ref(),
+    );
+    if let Some(expected) = &expect.flapping {
+        let found: Vec<_> = (cost.flapping.iter())
+            .map(|f| {
+                (
+                    f.kind,
+                    f.cycles,
+                    f.period_s.round(),
+                    f.wasted_s.round(),
+                    f.amount.unwrap(),
+                )
+            })
+            .collect();
+        assert_eq!(&found, expected, "{name}: flapping");
+    }
     for (id, seconds) in &expect.devices {
         let own = ledger.device_seconds(&DeviceId(Arc::from(id.as_str())), now);
         near(name, id, own.compute, Some(*seconds));
@@ -328,6 +484,8 @@ fn accounts_stay_bounded() {
             mono: MonoTime(i * 1_000_000_000),
             interval: Duration::from_secs(1),
             boards: &boards,
+            queued: false,
+            traffic_bytes_per_s: None,
         });
     }
     assert_eq!(ledger.state.devices.len(), ACCOUNTS);
@@ -340,135 +498,4 @@ fn accounts_stay_bounded() {
             .idle,
         1499.0
     );
-}
-
-const WORDS: [&str; 9] = [
-    "compute",
-    "idle",
-    "none",
-    "held",
-    "io",
-    "lost",
-    "unreadable",
-    "outside",
-    "unlisted",
-];
-
-prop_compose! {
-    fn any_run()(
-        seconds in 1u32..60,
-        gap in prop_oneof![4 => Just(0.0), 1 => 5.0..5000.0],
-        jump in prop_oneof![6 => Just(0.0), 1 => -4000.0..4000.0, 1 => Just(4e6)],
-        reboot in proptest::bool::weighted(0.05),
-        boards in proptest::collection::vec(proptest::collection::vec(proptest::sample::select(&WORDS[..]), 1..3), 1..4),
-    ) -> Run {
-        Run {
-            seconds: f64::from(seconds), every: 1.0, jump, gap, reboot, restart: false,
-            boards: boards.iter().map(|b| b.join(" ")).collect(),
-        }
-    }
-}
-
-prop_compose! {
-    fn any_scenario()(
-        runs in proptest::collection::vec(any_run(), 1..8),
-        boot in proptest::option::of(0i64..100_000),
-        since in proptest::option::weighted(0.3, -200i64..100_000),
-        price in 0i64..100_000,
-        granularity in proptest::sample::select(vec![Granularity::Second, Granularity::Minute, Granularity::Hour]),
-    ) -> (Config, Scenario) {
-        let begin = Timestamp::from_second(1_800_000_000).unwrap();
-        let before = |s: i64, source| BillingStart { at: moved(begin, -(s as f64)), source };
-        let config = Config {
-            price: Some(Price {
-                per_hour: Decimal::new(price, 2), scope: PriceScope::Instance, source: PriceSource::Flag,
-            }),
-            since: since.map(|s| before(s, BillingStartSource::Flag)),
-            granularity,
-            budget: Some(Decimal::from(100)),
-            ..Config::default()
-        };
-        let scenario = Scenario {
-            title: String::new(), config: Terms::default(), begin, runs,
-            starts: boot.map(|s| before(s, BillingStartSource::Boot)).into_iter().collect(),
-            expect: toml::from_str("span = 0").unwrap(),
-        };
-        (config, scenario)
-    }
-}
-
-fn same_ledger(a: &Ledger, b: &Ledger, now: Timestamp) -> Result<(), TestCaseError> {
-    let (x, y) = (a.cost(now).unwrap(), b.cost(now).unwrap());
-    let close = |p: f64, q: f64| (p - q).abs() < 1e-6;
-    prop_assert!(close(x.span_seconds, y.span_seconds));
-    prop_assert_eq!(x.billing_start, y.billing_start);
-    prop_assert!(close(x.any_compute_seconds, y.any_compute_seconds));
-    prop_assert!(close(x.idle_held_seconds, y.idle_held_seconds));
-    prop_assert_eq!(
-        x.phase_seconds.io_wait.is_some(),
-        y.phase_seconds.io_wait.is_some()
-    );
-    for phase in Phase::ALL {
-        prop_assert!(
-            close(x.phase_seconds.get(phase), y.phase_seconds.get(phase)),
-            "{phase:?}"
-        );
-        for device in a.state.devices.keys() {
-            let (d, e) = (a.device_seconds(device, now), b.device_seconds(device, now));
-            prop_assert!(close(d.get(phase), e.get(phase)), "{device} {phase:?}");
-        }
-    }
-    Ok(())
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
-
-    #[test]
-    fn phases_add_up_and_so_does_the_money((config, scenario) in any_scenario()) {
-        let (ledger, now) = play(&config, &scenario, None);
-        let cost = ledger.cost(now).unwrap();
-        prop_assert!((cost.phase_seconds.total() - cost.span_seconds).abs() < 1e-6);
-        for id in ledger.state.devices.keys() {
-            prop_assert!((ledger.device_seconds(id, now).total() - cost.span_seconds).abs() < 1e-6);
-        }
-        for id in ledger.state.boards.keys() {
-            prop_assert!((ledger.board_seconds(id, now).total() - cost.span_seconds).abs() < 1e-6);
-        }
-        prop_assert!(cost.billed_seconds + 1e-6 >= cost.span_seconds);
-        prop_assert!(cost.idle_held_seconds <= cost.phase_seconds.idle + 1e-6);
-        prop_assert!(cost.phase_seconds.compute <= cost.any_compute_seconds + 1e-6);
-        prop_assert_eq!(cost.phase_amounts.unwrap().iter().sum::<Decimal>(), cost.amount.unwrap());
-    }
-
-    #[test]
-    fn a_checkpoint_changes_nothing((config, scenario) in any_scenario(), every in 1usize..20) {
-        let (through, now) = play(&config, &scenario, None);
-        let (restarted, _) = play(&config, &scenario, Some(every));
-        prop_assert_eq!(through.checkpoint(), restarted.checkpoint());
-        same_ledger(&through, &restarted, now)?;
-    }
-
-    #[test]
-    fn finer_steps_of_the_same_state_give_the_same_ledger((config, scenario) in any_scenario(), parts in 2u32..5) {
-        let (coarse, now) = play(&config, &scenario, None);
-        let mut runs = scenario.runs.clone();
-        for run in &mut runs {
-            run.every = 1.0 / f64::from(parts);
-        }
-        // The interval that was meant stays: only the ticks are finer, as when a reader joins in between.
-        let (fine, fine_now) = play(&config, &Scenario { runs, ..scenario }, None);
-        prop_assert!((wall_seconds(now, fine_now)).abs() < 1e-6);
-        same_ledger(&coarse, &fine, now)?;
-    }
-
-    #[test]
-    fn rounding_is_monotone(a in 0.0f64..1e6, more in 0.0f64..1e5) {
-        for granularity in [Granularity::Second, Granularity::Minute, Granularity::Hour] {
-            let quantum = granularity.seconds();
-            let (less, greater) = (bill::billed_seconds(a, quantum), bill::billed_seconds(a + more, quantum));
-            prop_assert!(less <= greater);
-            prop_assert!(less + 1e-6 >= a && less < a + quantum);
-        }
-    }
 }
