@@ -205,6 +205,8 @@ pub fn number(witness: Witness, value: f64, t: Catalogue, signs: Signs) -> Text 
         "C" => format!("{value:.0}{}", signs.celsius).into(),
         "B/s" => BytesPerSecond(value).to_string().into(),
         "B" => Bytes(value).to_string().into(),
+        // Beyond a minute no line changes with every second.
+        "s" if value >= 60.0 => format_span((value / 10.0).floor() * 10.0).into(),
         "s" => format_span(value).into(),
         "1/s" => t.verdict_per_second(format!("{value:.0}")),
         "cores" => format!("{value:.1}").into(),
@@ -522,5 +524,75 @@ pub fn whose(whose: Whose, t: Catalogue) -> Text {
         Whose::Article => t.verdict_whose_article(),
         Whose::Paper(paper) => paper.id().into(),
         Whose::Config => t.verdict_whose_config(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::model::Whose;
+    use crate::publish::sample;
+    use crate::text::Lang;
+
+    fn number_of(witness: Witness, value: f64) -> Evidence {
+        Evidence {
+            witness,
+            value,
+            comparison: Comparison::Less,
+            threshold: 2.0 * value,
+            whose: Whose::Config,
+            window_s: 10.0,
+        }
+    }
+
+    #[test]
+    fn every_cause_has_a_sentence_with_its_numbers_in_every_language() {
+        for lang in [Lang::En, Lang::ZhCn] {
+            let t = Catalogue::new(lang);
+            for cause in Cause::ALL.into_iter().filter(|c| *c != Cause::None) {
+                let evidence = [number_of(Witness::PowerSpan, 0.03)];
+                let state = cause.state();
+                let said = sentence(cause, state, &evidence, &[], t, Signs::ASCII);
+                assert!(said.contains("3 %") && said.contains("6 %"), "{said}");
+                assert!(!super::cause(cause, t).is_empty());
+            }
+            for witness in Witness::ALL {
+                let said = fact(&number_of(*witness, 5.0), t, Signs::ASCII);
+                assert!(said.contains(['5', '0']), "{witness:?}: {said}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_counts_has_a_next_step() {
+        let t = Catalogue::new(Lang::En);
+        let view = sample::snapshot().devices.remove(0);
+        for cause in Cause::ALL.into_iter().filter(|c| c.can_count()) {
+            // What a platform's panel says and how it scales is the platform's to change.
+            let elsewhere = matches!(cause, Cause::PanelDisagrees | Cause::Flapping);
+            let steps = next(cause, &[number_of(Witness::Xid, 48.0)], &view, t);
+            assert_eq!(steps.is_empty(), elsewhere, "{cause:?}");
+        }
+    }
+
+    #[test]
+    fn a_suspicion_is_said_as_one_and_a_drift_without_witness_says_so() {
+        let t = Catalogue::new(Lang::En);
+        let mut view = sample::snapshot().devices.remove(0);
+        view.verdict = Verdict {
+            state: VerdictState::Throttled,
+            cause: Cause::PowerDrift,
+            confidence: Confidence::Suspect,
+            evidence: vec![number_of(Witness::PowerOfReference, 0.91)],
+            rejected: vec![Rejected {
+                cause: Cause::WorkChanged,
+                why: Why::CannotTell(Witness::ClockOfReference),
+            }],
+            ..Verdict::unknown()
+        };
+        let said = of_device(&view, t, Signs::ASCII);
+        assert!(said.starts_with("Suspected: "), "{said}");
+        assert!(said.contains("cannot be told from less work"), "{said}");
     }
 }

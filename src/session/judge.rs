@@ -81,10 +81,9 @@ impl Session {
         points.clear();
         points.extend((start.devices.iter().zip(&self.derived)).map(|(s, d)| point(s, d)));
         groups.clear();
-        let spin = rules.limits().value(crate::model::Threshold::WaitSpan);
         for model in points.iter().filter_map(|p| p.model.as_ref()) {
             if !groups.iter().any(|(name, _)| name == model) {
-                groups.push((model.clone(), Peers::of(points, model, spin, scratch)));
+                groups.push((model.clone(), Peers::of(points, model, scratch)));
             }
         }
         let alone = Peers::default();
@@ -175,6 +174,7 @@ fn point(state: &DeviceState, derived: &Derived) -> PeerPoint {
             .judged
             .as_ref()
             .and_then(|memory| memory.of_reference()),
+        spins: state.judged.as_ref().is_some_and(|memory| memory.spins()),
     }
 }
 

@@ -13,6 +13,8 @@ const TAU_S: f64 = 10.0;
 const MINUTE_S: f64 = 60.0;
 /// Time constant of a device's own past.
 const PAST_S: f64 = 600.0;
+/// The same where less is done: in an hour it is the new past.
+const LONG_PAST_S: f64 = 3600.0;
 /// A second with less utilization than this had no work.
 pub(crate) const REST: f64 = 0.10;
 
@@ -38,9 +40,9 @@ pub(crate) struct Front {
     pub(crate) pressure: Smooth,
     pub(crate) io_full: Smooth,
     pub(crate) quota: Smooth,
+    host_at: Option<MonoTime>,
     /// Over a minute: what is said to be sure must not be a moment's.
     pub(crate) quota_long: Smooth,
-    pub(crate) utilization_long: Smooth,
     pub(crate) cap_long: Smooth,
     /// Work of this device's own past: the level that a fall is held against. It stands still while less is done.
     pub(crate) past_span: Smooth,
@@ -118,31 +120,36 @@ impl Front {
         }
         self.looks = self.looks.saturating_add(1);
         let tau = TAU_S.max(3.0 * seen.interval_s);
-        let smooth = |into: &mut Smooth, value: Option<f64>| {
-            if let Some(value) = value {
-                into.take(value, dt, tau);
-            }
+        // What is not read any more is not known any more.
+        let smooth = |into: &mut Smooth, value: Option<f64>| match value {
+            Some(value) => into.take(value, dt, tau),
+            None => into.forget(),
         };
         smooth(&mut self.utilization, seen.utilization);
         smooth(&mut self.span, seen.span);
         smooth(&mut self.clock, seen.clock_mhz);
         smooth(&mut self.sm, seen.sm_active);
         if let Some(utilization) = seen.utilization {
-            self.utilization_long.take(utilization, dt, MINUTE_S);
             // What stood still for a known reason is no part of a rhythm.
             if self.pause.is_none() {
                 self.rests.push(utilization < REST);
             }
             let idle = utilization <= limits.compute;
             self.idle = idle.then(|| self.idle.unwrap_or(back(seen.now, dt)));
+            // Another process, another past.
+            if self.step.is_other(seen) {
+                self.past_span.forget();
+            }
             if utilization >= 0.5
                 && let Some(span) = seen.span
-                && self
-                    .past_span
-                    .get(60.0)
-                    .is_none_or(|past| span > past * 0.9)
             {
-                self.past_span.take(span, dt, PAST_S);
+                let past = self.past_span.get(60.0);
+                let tau = if past.is_none_or(|past| span > past * 0.9) {
+                    PAST_S
+                } else {
+                    LONG_PAST_S
+                };
+                self.past_span.take(span, dt, tau);
             }
         }
         self.reasons(seen);
@@ -154,6 +161,23 @@ impl Front {
 
     fn host(&mut self, seen: &Seen<'_>) {
         let dt = seen.dt;
+        // A host that says nothing for some looks is not known any more.
+        if seen.host.is_some() {
+            self.host_at = Some(seen.now);
+        } else if self
+            .host_at
+            .is_some_and(|at| seen.now.seconds_since(at) > 5.0 * seen.interval_s)
+        {
+            self.host_at = None;
+            for smooth in [
+                &mut self.pressure,
+                &mut self.io_full,
+                &mut self.quota,
+                &mut self.quota_long,
+            ] {
+                smooth.forget();
+            }
+        }
         let smooth = |into: &mut Smooth, value: Option<f64>| {
             if let Some(value) = value {
                 into.take(value, dt, TAU_S.max(2.0 * seen.interval_s));
@@ -171,10 +195,15 @@ impl Front {
                 self.quota_long.take(quota, dt, MINUTE_S);
             }
         }
-        if let Some(waiting) = seen.owners.waiting
-            && self.pause.is_none()
-        {
-            self.stuck.push(waiting > 0.0);
+        // Threads are looked for only while the device rests; while it works, none of its owners waits.
+        let works = seen.utilization.is_some_and(|u| u >= REST);
+        let waits = match seen.owners.waiting {
+            Some(waiting) => Some(waiting > 0.0),
+            None if seen.owners.listed == Some(0) || (works && seen.owners.ours) => Some(false),
+            None => None,
+        };
+        if let Some(waits) = waits.filter(|_| self.pause.is_none()) {
+            self.stuck.push(waits);
         }
     }
 
@@ -296,6 +325,12 @@ impl Frozen {
 }
 
 impl Step {
+    /// Whether the owners are others than at the last look, or have just begun.
+    fn is_other(&self, seen: &Seen<'_>) -> bool {
+        let other = self.key != 0 && seen.owners.key != 0 && self.key != seen.owners.key;
+        other || seen.owners.youngest_s.is_some_and(|age| age < 20.0)
+    }
+
     fn take(&mut self, seen: &Seen<'_>) {
         let used = seen.memory_used.unwrap_or(self.memory);
         let total = seen.memory_total.unwrap_or(f64::INFINITY);

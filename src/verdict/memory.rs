@@ -165,6 +165,12 @@ impl Memory {
         self.baselines.of_reference()
     }
 
+    /// Whether it is fully busy at next to no power.
+    #[must_use]
+    pub fn spins(&self) -> bool {
+        self.front.spin.is_some()
+    }
+
     /// Seconds since the last look; 0 for the first one.
     #[must_use]
     pub fn passed(&self, now: MonoTime) -> f64 {

@@ -94,7 +94,7 @@ pub(crate) const fn windows(cause: Cause) -> Windows {
         Cause::PcieLink => of(T::LinkSuspect, T::LinkSure, 10.0),
         Cause::PcieSaturated => of(T::SaturatedSuspect, T::SaturatedSure, 15.0),
         Cause::CollectiveWait => of(T::WaitSuspect, T::WaitSure, 5.0),
-        Cause::InputStarved => of(T::StarvedSuspect, T::StarvedSure, 40.0),
+        Cause::InputStarved => of(T::StarvedSuspect, T::StarvedSure, 12.0),
         Cause::HostThrottled => of(T::QuotaSuspect, T::QuotaSure, 30.0),
         Cause::DiskIo => of(T::DiskSuspect, T::DiskSure, 40.0),
         Cause::NetworkIo => of(T::NetworkSuspect, T::NetworkSure, 60.0),

@@ -103,7 +103,6 @@ impl Rule for WarmUp {
     }
 
     fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
-        memory.front.pause = None;
         let (most, whose) = limits.get(T::WarmUpSeconds);
         let Some(age) = seen.owners.youngest_s else {
             return Answer::NotEnough;
@@ -230,6 +229,11 @@ impl Rule for EvalPause {
             return Answer::No;
         };
         if memory.front.pause.is_some() || memory.front.spin.is_some() {
+            return Answer::No;
+        }
+        // Owners or memory moved along: that is other work.
+        let step = memory.front.step.age_s(seen.now);
+        if step.is_some_and(|age| age <= lasts + 60.0) {
             return Answer::No;
         }
         let (times, whose) = limits.get(T::PauseLonger);

@@ -10,6 +10,9 @@ use std::sync::Arc;
 /// Fewer than this many devices have no median worth comparing with (facts, card C13).
 const PEERS: usize = 3;
 
+/// Power span from which on a device that does not spin works.
+const WORKS: f64 = 0.15;
+
 /// One device as its peers see it.
 #[derive(Debug, Clone, Default)]
 pub struct PeerPoint {
@@ -29,6 +32,8 @@ pub struct PeerPoint {
     pub links_up: Option<f64>,
     /// Power over its own reference, as of the last hour.
     pub of_reference: Option<f64>,
+    /// It spins: fully busy at next to no power.
+    pub spins: bool,
 }
 
 /// What the devices of one model do together, this one among them.
@@ -54,12 +59,14 @@ pub struct Peers {
     pub links_up: Option<f64>,
     /// Median of power over the own reference.
     pub of_reference: Option<f64>,
+    /// The programs that all of them run, where those are the same.
+    pub key: Option<u64>,
 }
 
 impl Peers {
     /// What the devices of a model do together. `scratch` is room that is used again.
     #[must_use]
-    pub fn of(points: &[PeerPoint], model: &str, spin: f64, scratch: &mut Vec<f64>) -> Self {
+    pub fn of(points: &[PeerPoint], model: &str, scratch: &mut Vec<f64>) -> Self {
         let group = || points.iter().filter(|p| p.model.as_deref() == Some(model));
         let mut median = |pick: fn(&PeerPoint) -> Option<f64>| {
             scratch.clear();
@@ -68,7 +75,7 @@ impl Peers {
             // The upper middle: of two, the better one.
             scratch.get(scratch.len() / 2).copied()
         };
-        let busy = |p: &&PeerPoint| p.utilization.is_some_and(|u| u >= 0.95);
+        let first = group().map(|p| p.key).next().filter(|key| *key != 0);
         Self {
             span: median(|p| p.span),
             clock_mhz: median(|p| p.clock_mhz),
@@ -77,17 +84,14 @@ impl Peers {
             of_reference: median(|p| p.of_reference),
             count: group().count(),
             waiting_key: group()
-                .filter(busy)
-                .find(|p| p.span.is_some_and(|s| s <= spin))
+                .find(|p| p.spins)
                 .map(|p| p.key)
                 .filter(|key| *key != 0),
-            waiting: group()
-                .filter(busy)
-                .filter(|p| p.span.is_some_and(|s| s <= spin))
-                .count(),
+            key: first.filter(|key| group().all(|p| p.key == *key)),
+            waiting: group().filter(|p| p.spins).count(),
             working: group()
                 .filter(|p| p.utilization.is_some_and(|u| u > 0.1))
-                .filter(|p| p.span.is_some_and(|s| s > 2.0 * spin))
+                .filter(|p| !p.spins && p.span.is_some_and(|s| s > WORKS))
                 .count(),
             resting: group()
                 .filter(|p| p.utilization.is_some_and(|u| u < 0.05))

@@ -142,7 +142,9 @@ impl Rule for PowerDrift {
 
     fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
         let (ratio, whose) = limits.get(T::DriftRatio);
-        let peers = seen.peers.of_reference.filter(|_| seen.peers.count >= 3);
+        // Peers are a witness where they run the same job.
+        let same = seen.peers.count >= 3 && seen.peers.key == Some(seen.owners.key);
+        let peers = seen.peers.of_reference.filter(|_| same);
         let Some(drift) = memory.baselines.drift(seen.at, limits) else {
             return Answer::NotEnough;
         };
@@ -150,7 +152,9 @@ impl Rule for PowerDrift {
             return Answer::No;
         };
         let unmoved = peers.filter(|p| *p >= 0.985 && drift.power + 0.02 < *p);
-        let witnessed = drift.clock_fell || drift.reasons_rose || unmoved.is_some();
+        // A clock that stands says more than a reason or the peers.
+        let stands = drift.clock.is_some_and(|c| c >= 0.995);
+        let witnessed = drift.clock_fell || (!stands && (drift.reasons_rose || unmoved.is_some()));
         let blind = drift.clock.is_none() && drift.reasons.is_none() && peers.is_none();
         // Without a lower clock, a reason or unmoved peers it is less work, not a slower device.
         if !witnessed && !blind {
