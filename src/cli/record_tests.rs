@@ -138,10 +138,7 @@ fn what_cannot_be_exported_is_one_line_with_a_next_step() {
     std::fs::write(&path, "timestamp, index, power.draw [W]\n").unwrap();
     let (code, stdout, stderr) = export(&path, "--to csv");
     assert_eq!((code, stdout.as_str(), stderr.lines().count()), (1, "", 1));
-    assert!(
-        stderr.contains(": no row stands in it; next: "),
-        "{stderr}"
-    );
+    assert!(stderr.contains(": no row stands in it; next: "), "{stderr}");
     let (code, _, stderr) = export(Path::new("/nowhere/a.nmp"), "--to csv");
     assert_eq!((code, stderr.lines().count()), (1, 1), "{stderr}");
 }
@@ -259,8 +256,5 @@ fn what_cannot_be_replayed_is_told_before_the_screen_is_taken() {
     std::fs::write(&path, "not a recording\n").unwrap();
     let (code, stdout, stderr) = answer(&["replay", path.to_str().unwrap()], None);
     assert_eq!((code, stdout.as_str(), stderr.lines().count()), (1, "", 1));
-    assert!(
-        stderr.contains(": no row stands in it; next: "),
-        "{stderr}"
-    );
+    assert!(stderr.contains(": no row stands in it; next: "), "{stderr}");
 }

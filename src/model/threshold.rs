@@ -94,7 +94,7 @@ thresholds! {
     /// Clock below this share of its maximum, or of the device's own reference.
     LockedClock ClockLocked "clock_ratio" 0.95 Whose::Article;
     /// Clock below this share of its maximum that nothing explains.
-    LockedLow ClockLocked "low_ratio" 0.60 Whose::Config;
+    LockedLow ClockLocked "low_ratio" 0.70 Whose::Config;
     /// Seconds to suspicion.
     LinkSuspect PcieLink "suspect_s" 5.0 Whose::Config;
     /// Seconds to sure: three polls ten seconds apart.

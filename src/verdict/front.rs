@@ -40,6 +40,7 @@ pub(crate) struct Front {
     pub(crate) pressure: Smooth,
     pub(crate) io_full: Smooth,
     pub(crate) quota: Smooth,
+    host_at: Option<MonoTime>,
     /// Over a minute: what is said to be sure must not be a moment's.
     pub(crate) quota_long: Smooth,
     pub(crate) cap_long: Smooth,
@@ -119,10 +120,10 @@ impl Front {
         }
         self.looks = self.looks.saturating_add(1);
         let tau = TAU_S.max(3.0 * seen.interval_s);
-        let smooth = |into: &mut Smooth, value: Option<f64>| {
-            if let Some(value) = value {
-                into.take(value, dt, tau);
-            }
+        // What is not read any more is not known any more.
+        let smooth = |into: &mut Smooth, value: Option<f64>| match value {
+            Some(value) => into.take(value, dt, tau),
+            None => into.forget(),
         };
         smooth(&mut self.utilization, seen.utilization);
         smooth(&mut self.span, seen.span);
@@ -160,6 +161,23 @@ impl Front {
 
     fn host(&mut self, seen: &Seen<'_>) {
         let dt = seen.dt;
+        // A host that says nothing for some looks is not known any more.
+        if seen.host.is_some() {
+            self.host_at = Some(seen.now);
+        } else if self
+            .host_at
+            .is_some_and(|at| seen.now.seconds_since(at) > 5.0 * seen.interval_s)
+        {
+            self.host_at = None;
+            for smooth in [
+                &mut self.pressure,
+                &mut self.io_full,
+                &mut self.quota,
+                &mut self.quota_long,
+            ] {
+                smooth.forget();
+            }
+        }
         let smooth = |into: &mut Smooth, value: Option<f64>| {
             if let Some(value) = value {
                 into.take(value, dt, TAU_S.max(2.0 * seen.interval_s));
@@ -177,10 +195,15 @@ impl Front {
                 self.quota_long.take(quota, dt, MINUTE_S);
             }
         }
-        if let Some(waiting) = seen.owners.waiting
-            && self.pause.is_none()
-        {
-            self.stuck.push(waiting > 0.0);
+        // Threads are looked for only while the device rests; while it works, none of its owners waits.
+        let works = seen.utilization.is_some_and(|u| u >= REST);
+        let waits = match seen.owners.waiting {
+            Some(waiting) => Some(waiting > 0.0),
+            None if seen.owners.listed == Some(0) || (works && seen.owners.ours) => Some(false),
+            None => None,
+        };
+        if let Some(waits) = waits.filter(|_| self.pause.is_none()) {
+            self.stuck.push(waits);
         }
     }
 

@@ -169,7 +169,7 @@ impl Rule for MemoryLeak {
 /// The scaling line, and the hysteresis around it, in utilization (articles; facts, section 9).
 const LINE: f64 = 0.30;
 const AROUND: f64 = 0.01;
-const FAR: f64 = 0.12;
+const FAR: f64 = 0.10;
 /// Minutes and crossings that make it.
 const FLAP_MINUTES: u32 = 120;
 const CROSSINGS: usize = 10;
@@ -180,8 +180,7 @@ const KEPT: usize = 64;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Flaps {
     minute: Option<MonoTime>,
-    sum: f64,
-    count: u32,
+    run: super::window::Run,
     minutes: u32,
     above: Option<bool>,
     /// At which minute it crossed.
@@ -194,16 +193,15 @@ impl Flaps {
             return;
         };
         let begun = *self.minute.get_or_insert(seen.now);
-        self.sum += utilization;
-        self.count += 1;
+        self.run.take(utilization);
         if seen.now.seconds_since(begun) + 0.5 * seen.interval_s < 60.0 {
             return;
         }
-        let mean = self.sum / f64::from(self.count.max(1));
-        (self.minute, self.sum, self.count) = (Some(seen.now), 0.0, 0);
+        let (mean, spread) = (self.run.mean(), self.run.spread());
+        (self.minute, self.run) = (Some(seen.now), super::window::Run::default());
         self.minutes = self.minutes.saturating_add(1);
-        // Far from the line it is no going to and fro around it.
-        if (mean - LINE).abs() > FAR {
+        // Far from the line, or in bursts, it is no scaler's going to and fro around it.
+        if (mean - LINE).abs() > FAR || spread > FAR {
             self.crossed.clear();
             self.above = None;
         }
@@ -247,31 +245,20 @@ impl Rule for Flapping {
     }
 
     fn look(&self, memory: &mut Memory, seen: &Seen<'_>, _: &Limits) -> Answer {
-        let Some(utilization) = seen.utilization else {
-            return Answer::NotEnough;
-        };
-        if memory.flaps.minutes < FLAP_MINUTES {
+        if seen.utilization.is_none() || memory.flaps.minutes < FLAP_MINUTES {
             return Answer::NotEnough;
         }
         let Some((crossings, _)) = memory.flaps.regular() else {
             return Answer::No;
         };
         let window = f64::from(FLAP_MINUTES) * 60.0;
-        let mut proof = Proof::of(Cause::Flapping)
-            .with(
-                Witness::Swings,
-                crossings as f64,
-                AtLeast,
-                (CROSSINGS as f64, Whose::Article),
-                window,
-            )
-            .with(
-                Witness::Utilization,
-                utilization,
-                AtLeast,
-                (0.0, Whose::Article),
-                0.0,
-            );
+        let mut proof = Proof::of(Cause::Flapping).with(
+            Witness::Swings,
+            crossings as f64,
+            AtLeast,
+            (CROSSINGS as f64, Whose::Article),
+            window,
+        );
         proof.at_once = true;
         proof.back_s = window;
         Answer::Yes(proof)

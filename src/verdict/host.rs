@@ -21,6 +21,12 @@ impl Low {
     fn of(memory: &Memory, seen: &Seen<'_>) -> Option<Self> {
         let front = &memory.front;
         let utilization = front.utilization.get(3.0)?;
+        // A device without a process, or that has done nothing for long, waits for nobody.
+        let long = front.rests.share(super::window::LOOKS, 1).unwrap_or(0.0);
+        let waits = seen.owners.waiting.is_some_and(|w| w > 0.0);
+        if seen.owners.listed == Some(0) || (long > 0.97 && !waits) {
+            return None;
+        }
         let rests = front.rests.share(seen.looks(60.0), 5).unwrap_or(0.0);
         let span = front.span.get(3.0);
         let past = front.past_span.get(120.0).filter(|p| *p > 0.05);

@@ -2,8 +2,8 @@
 
 use super::proof::{Answer, Limits, Proof, evidence};
 use super::{Memory, Rule, Seen};
-use crate::model::Comparison::{AtLeast, AtMost, Less};
-use crate::model::{Cause, Whose, Witness};
+use crate::model::Comparison::{AtLeast, AtMost, Less, More};
+use crate::model::{Cause, Threshold as T, Whose, Witness};
 
 /// At or below the compute threshold for long (facts, card C19). Missing utilization is never idle.
 pub(super) struct IdleBilled;
@@ -36,7 +36,11 @@ impl Rule for IdleBilled {
                 Witness::IdleSeconds,
                 seconds,
                 AtLeast,
-                (limits.max_idle_s, whose),
+                if seconds >= limits.max_idle_s {
+                    (limits.max_idle_s, whose)
+                } else {
+                    limits.get(T::IdleSuspect)
+                },
                 seconds,
             )
             .with(
@@ -51,7 +55,7 @@ impl Rule for IdleBilled {
             && total > 0.0
         {
             let share = held / total;
-            proof = proof.with(Witness::MemoryUsed, share, AtLeast, (0.0, whose), 0.0);
+            proof = proof.with(Witness::MemoryUsed, share, More, (0.0, whose), 0.0);
         }
         if let Some(waiting) = seen.owners.waiting.filter(|w| *w < 1.0) {
             proof = proof.not(

@@ -71,7 +71,7 @@ impl Rule for PcieLink {
                 0.0,
             );
         }
-        if let Some((witness, share)) = full(memory, seen)
+        if let Some((witness, share)) = full(memory, seen, limits.value(T::SaturatedRatio))
             && let Some(span) = low_work(memory, limits)
         {
             proof = proof
@@ -96,12 +96,13 @@ fn low_work(memory: &Memory, limits: &Limits) -> Option<f64> {
 }
 
 /// The direction that was full in most of the last looks: the getter's 20 ms windows make single samples worthless.
-fn full(memory: &Memory, seen: &Seen<'_>) -> Option<(Witness, f64)> {
+fn full(memory: &Memory, seen: &Seen<'_>, full: f64) -> Option<(Witness, f64)> {
     let looks = seen.looks(20.0);
     let front = &memory.front;
     let most = |bits: &super::window::Bits, now: Option<f64>, witness| {
         let share = bits.share(looks, 5)?;
-        (share > 0.5).then_some((witness, now?))
+        let now = now.filter(|now| *now >= full)?;
+        (share > 0.5).then_some((witness, now))
     };
     most(&front.full_rx, seen.rx_saturation, Witness::LinkRx)
         .or_else(|| most(&front.full_tx, seen.tx_saturation, Witness::LinkTx))
@@ -119,7 +120,7 @@ impl Rule for PcieSaturated {
         if seen.rx_saturation.is_none() && seen.tx_saturation.is_none() {
             return Answer::NotEnough;
         }
-        let Some((witness, share)) = full(memory, seen) else {
+        let Some((witness, share)) = full(memory, seen, limits.value(T::SaturatedRatio)) else {
             return Answer::No;
         };
         let Some(span) = seen.span else {

@@ -103,7 +103,6 @@ impl Rule for WarmUp {
     }
 
     fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
-        memory.front.pause = None;
         let (most, whose) = limits.get(T::WarmUpSeconds);
         let Some(age) = seen.owners.youngest_s else {
             return Answer::NotEnough;

@@ -53,7 +53,7 @@ impl Proof {
         }
     }
 
-    /// Adds a number.
+    /// Adds a number; one that does not stand to its threshold as it should is no evidence and stays out.
     #[must_use]
     pub fn with(
         mut self,
@@ -63,7 +63,9 @@ impl Proof {
         threshold: (f64, Whose),
         window_s: f64,
     ) -> Self {
-        if let Some(slot) = self.evidence.iter_mut().find(|slot| slot.is_none()) {
+        if let Some(slot) = self.evidence.iter_mut().find(|slot| slot.is_none())
+            && comparison.holds(value, threshold.0)
+        {
             *slot = Some(evidence(witness, value, comparison, threshold, window_s));
         }
         self
@@ -88,7 +90,9 @@ impl Proof {
     /// Turns a look-alike down by a number that speaks against it.
     #[must_use]
     pub fn not(mut self, cause: Cause, why: Evidence) -> Self {
-        if let Some(slot) = self.rejected.iter_mut().find(|slot| slot.is_none()) {
+        if let Some(slot) = self.rejected.iter_mut().find(|slot| slot.is_none())
+            && why.holds()
+        {
             *slot = Some(Rejected {
                 cause,
                 why: Why::Against(why),

@@ -122,6 +122,7 @@ impl RuleSet {
         }
         memory.front.take(seen, &self.limits);
         memory.learn(seen, &self.limits);
+        memory.front.pause = None;
         for (rule, span) in &self.rules {
             let cause = rule.cause();
             // A silent device has only its silence: nothing else of it is known now.

@@ -42,9 +42,12 @@ impl Rule for CollectiveWait {
     }
 
     fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
-        let (Some(utilization), Some(_)) = (seen.utilization, seen.power_w) else {
+        let Some(utilization) = seen.utilization else {
             return Answer::NotEnough;
         };
+        if seen.power_w.is_none() {
+            return idle_pipes(seen, utilization, limits);
+        }
         let Some(spin) = memory.front.spin else {
             return rests_while_peers_spin(memory, seen, limits);
         };
@@ -73,7 +76,7 @@ impl Rule for CollectiveWait {
         let busy = limits.get(T::WaitBusy);
         let mut proof = Proof::of(Cause::CollectiveWait).with(
             Witness::Utilization,
-            utilization.max(busy.0),
+            utilization,
             AtLeast,
             busy,
             0.0,
@@ -165,6 +168,41 @@ impl Rule for CollectiveWait {
     }
 }
 
+/// Full utilization with idle pipes and flat links, where power is not read.
+fn idle_pipes(seen: &Seen<'_>, utilization: f64, limits: &Limits) -> Answer {
+    let (Some(tensor), Some(dram)) = (seen.tensor_active, seen.dram_active) else {
+        return Answer::NotEnough;
+    };
+    let links = [seen.pcie(), seen.nvlink_bytes_per_s];
+    if links == [None, None] {
+        return Answer::NotEnough;
+    }
+    let busy = limits.get(T::WaitBusy);
+    let (traffic, memory) = (limits.get(T::WaitTraffic), limits.get(T::WaitMemory));
+    let moves = links.into_iter().flatten().any(|bytes| bytes > traffic.0);
+    if utilization < busy.0 || tensor > 0.02 || dram > 0.02 || moves {
+        return Answer::No;
+    }
+    Answer::Yes(
+        Proof::of(Cause::CollectiveWait)
+            .with(Witness::Utilization, utilization, AtLeast, busy, 0.0)
+            .with(Witness::TensorActive, tensor, AtMost, memory, 0.0)
+            .with(Witness::DramActive, dram, AtMost, memory, 0.0)
+            .with_some(Witness::LinkTraffic, seen.pcie(), AtMost, traffic, 0.0)
+            .with_some(
+                Witness::NvlinkTraffic,
+                seen.nvlink_bytes_per_s,
+                AtMost,
+                traffic,
+                0.0,
+            )
+            .not(
+                Cause::LaunchBound,
+                evidence(Witness::DramActive, dram, AtMost, memory, 0.0),
+            ),
+    )
+}
+
 /// The other side of a hang: this device rests with its memory held while another of the same work spins, and none of
 /// its peers works (facts, card C1: one at 0 %, the rest at 100 %, or the inverse).
 fn rests_while_peers_spin(memory: &Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
@@ -250,6 +288,10 @@ impl Rule for InputStarved {
         let hungry = cpu.is_some_and(|c| c >= cpu_most)
             || (pressure.is_some_and(|p| p >= 0.10) && cpu.is_none_or(|c| c >= 0.5 * cpu_most));
         // One worker at the end of its core starves a device too, wherever more cores lie idle.
+        // Beside workers at their end a share of seconds without work says enough, whatever their rhythm.
+        let last = front.rests.share(seen.looks(20.0), 5).unwrap_or(0.0);
+        let rhythm = rhythm || (hungry && last >= idle && last < 0.98);
+        let long = if rhythm { long.max(last) } else { long };
         let one_core = seen.owners.cores.is_some_and(|c| (0.9..1.3).contains(&c));
         let most = 0.97 * (1.0 - idle);
         let less = utilization < most && utilization > 0.02;

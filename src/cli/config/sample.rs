@@ -141,7 +141,7 @@ max_idle = "10m"
 # Clock below this share of its maximum, or of the device's own reference.
 #clock_ratio = 0.95
 # Clock below this share of its maximum that nothing explains.
-#low_ratio = 0.6
+#low_ratio = 0.7
 #[verdict.pcie_link]
 # Seconds to suspicion.
 #suspect_s = 5

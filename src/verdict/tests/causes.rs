@@ -198,16 +198,6 @@ fn each_cause_at_and_around_its_threshold() {
             Some(Suspect),
         ),
         (
-            "few SMs with a rhythm",
-            310,
-            |_, s| {
-                (s.sm_active, s.span, s.dram_active) = (Some(0.15), Some(0.2), Some(0.08));
-                s.memory_activity = Some(0.1);
-            },
-            Cause::LaunchBound,
-            Some(Sure),
-        ),
-        (
             "a fine-tune at a fifth of the span",
             310,
             |_, s| (s.sm_active, s.span) = (Some(0.35), Some(0.2)),
@@ -307,4 +297,24 @@ fn each_cause_at_and_around_its_threshold() {
             "{name}"
         );
     }
+}
+
+/// What is launch-bound always was so; work that fell to a fifth of its own past is held up by something else.
+#[test]
+fn small_kernels_from_the_first_look_on_are_launch_bound() {
+    let few = |_: u64, s: &mut Seen<'_>| {
+        (s.sm_active, s.span, s.dram_active) = (Some(0.15), Some(0.2), Some(0.08));
+        (s.memory_activity, s.owners.cores) = (Some(0.1), Some(1.02));
+    };
+    let mut looks = Looks::new();
+    looks.see(70, few);
+    assert_eq!(
+        (looks.cause(), looks.confidence()),
+        (Cause::LaunchBound, Some(Confidence::Suspect))
+    );
+    looks.see(240, few);
+    assert_eq!(looks.confidence(), Some(Confidence::Sure));
+    let mut looks = Looks::new();
+    looks.see(400, |_, _| {}).see(310, few);
+    assert_ne!(looks.cause(), Cause::LaunchBound);
 }

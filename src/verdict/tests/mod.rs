@@ -136,10 +136,14 @@ impl Looks {
 
     /// So many seconds of the same, changed by `f` with the second in it.
     fn see(&mut self, seconds: u64, f: impl Fn(u64, &mut Seen<'_>)) -> &mut Self {
+        self.beside(&Peers::default(), seconds, f)
+    }
+
+    /// The same beside these peers.
+    fn beside(&mut self, peers: &Peers, seconds: u64, f: impl Fn(u64, &mut Seen<'_>)) -> &mut Self {
         let device = card();
-        let peers = Peers::default();
         for n in 0..seconds {
-            let mut seen = working(&device, &peers);
+            let mut seen = working(&device, peers);
             // A sensor's noise.
             seen.power_w = seen.power_w.map(|w| w + 0.3 * (self.second % 7) as f64);
             f(n, &mut seen);
@@ -148,6 +152,9 @@ impl Looks {
             seen.dt = if self.second == 0 { 0.0 } else { 1.0 };
             self.second += 1;
             self.rules.look(&mut self.memory, &seen, &mut self.turns);
+            for evidence in self.memory.verdict().into_iter().flat_map(|v| v.evidence) {
+                assert!(evidence.holds(), "{evidence:?}");
+            }
         }
         self
     }
@@ -360,4 +367,70 @@ fn what_is_remembered_comes_back_from_its_bytes_and_is_small() {
     assert!(bytes.len() < 6_000, "{}", bytes.len());
     let back: Memory = postcard::from_bytes(&bytes).unwrap();
     assert_eq!(back, looks.memory);
+}
+
+#[test]
+fn a_hang_without_power_is_told_by_pipes_and_links() {
+    let mut looks = Looks::new();
+    looks.see(60, |_, _| {}).see(310, |_, s| {
+        spins(s);
+        (s.power_w, s.span) = (None, None);
+    });
+    assert_eq!(looks.cause(), Cause::CollectiveWait);
+    assert_eq!(looks.confidence(), Some(Confidence::Sure));
+}
+
+/// One device rests with its memory while another of the same job spins: both belong to the hang.
+#[test]
+fn the_resting_side_of_a_hang_is_part_of_it() {
+    let rests = |_: u64, s: &mut Seen<'_>| {
+        spins(s);
+        (s.utilization, s.power_w, s.span) = (Some(0.0), Some(131.5), Some(0.0));
+    };
+    let same = Peers {
+        count: 2,
+        waiting: 1,
+        waiting_key: Some(7),
+        resting: 1,
+        ..Peers::default()
+    };
+    let mut looks = Looks::new();
+    looks.see(60, |_, _| {}).beside(&same, 40, rests);
+    assert_eq!(looks.cause(), Cause::CollectiveWait);
+    let other = Peers {
+        waiting_key: Some(8),
+        ..same
+    };
+    let mut looks = Looks::new();
+    looks.see(60, |_, _| {}).beside(&other, 40, rests);
+    assert_ne!(looks.cause(), Cause::CollectiveWait);
+}
+
+/// A card at 228 of 250 W whose log has no clock, no reasons and no peers: suspected, and it says what it cannot tell.
+#[test]
+fn a_drift_that_nothing_else_shows_is_suspected_only() {
+    let mut looks = Looks::new();
+    let device = card();
+    let peers = Peers::default();
+    for minute in 0..8 * 60_u64 {
+        let mut seen = working(&device, &peers);
+        seen.interval_s = 60.0;
+        let watts = if minute < 300 { 250.0 } else { 228.0 };
+        seen.power_w = Some(watts + 0.1 * (minute % 7) as f64);
+        (seen.clock_mhz, seen.bits, seen.utilization) = (None, None, Some(0.92));
+        seen.at += SignedDuration::from_mins(minute as i64);
+        seen.now = MonoTime(seen.now.0 + minute * 60_000_000_000);
+        seen.dt = if minute == 0 { 0.0 } else { 60.0 };
+        looks.rules.look(&mut looks.memory, &seen, &mut looks.turns);
+    }
+    let verdict = looks.memory.verdict().unwrap();
+    assert_eq!(
+        (verdict.cause, verdict.confidence),
+        (Cause::PowerDrift, Confidence::Suspect)
+    );
+    let cannot = Why::CannotTell(Witness::ClockOfReference);
+    assert!(
+        verdict.rejected.iter().any(|r| r.why == cannot),
+        "{verdict:?}"
+    );
 }
