@@ -44,6 +44,7 @@ fn the_score_of_simulated_and_held_back_cases() {
         .collect();
     // What a platform's panel claims is no reading of a device: no scenario of it yet.
     assert_eq!(missing, ["panel_disagrees"]);
+    assert!(table.mean_f1() >= 0.9, "{}", table.mean_f1());
 }
 
 #[test]
@@ -154,4 +155,7 @@ fn the_articles_ramp() {
         score::median(&suspected),
         score::median(&decided)
     );
+    // The targets: suspected by 14 h, decided by 17.5 h.
+    assert!(score::median(&suspected).is_some_and(|h| h <= 14.0));
+    assert!(score::median(&decided).is_some_and(|h| h <= 17.5));
 }
