@@ -77,8 +77,12 @@ pub(super) fn detect(
         } else {
             means.why_not
         };
-        for (known, one) in all.iter().zip(&mut tried) {
-            if let Some(request) = proof(&known.descriptor) {
+        // The chosen one's own requests tell of themselves.
+        let place_of_chosen = chosen.map(|(place, _)| place);
+        for (place, (known, one)) in all.iter().zip(&mut tried).enumerate() {
+            if let Some(request) =
+                proof(&known.descriptor).filter(|_| place_of_chosen != Some(place))
+            {
                 one.steps.push(step(request, &Asked::not_asked(why)));
             }
         }
