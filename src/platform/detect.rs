@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use std::time::Duration;
 
 /// A metadata address has this long to be there.
-const PROBE: Duration = Duration::from_millis(300);
+const PROBE: Duration = Duration::from_millis(500);
 
 /// What detection may use.
 pub(super) struct Means<'a> {
