@@ -511,6 +511,15 @@ impl Descriptor {
         Ok(())
     }
 
+    /// Whether any of its requests carries a key.
+    pub(super) fn needs_key(&self) -> bool {
+        let mut headers = self
+            .request
+            .iter()
+            .flat_map(|request| request.headers.values());
+        headers.any(|value| value.contains("{key}"))
+    }
+
     /// What it can say.
     pub(super) fn gives(&self) -> Vec<Gives> {
         let mut gives = Vec::new();

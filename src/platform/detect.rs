@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use std::time::Duration;
 
 /// A metadata address has this long to be there.
-const PROBE: Duration = Duration::from_millis(300);
+const PROBE: Duration = Duration::from_millis(500);
 
 /// What detection may use.
 pub(super) struct Means<'a> {
@@ -77,8 +77,12 @@ pub(super) fn detect(
         } else {
             means.why_not
         };
-        for (known, one) in all.iter().zip(&mut tried) {
-            if let Some(request) = proof(&known.descriptor) {
+        // The chosen one's own requests tell of themselves.
+        let place_of_chosen = chosen.map(|(place, _)| place);
+        for (place, (known, one)) in all.iter().zip(&mut tried).enumerate() {
+            if let Some(request) =
+                proof(&known.descriptor).filter(|_| place_of_chosen != Some(place))
+            {
                 one.steps.push(step(request, &Asked::not_asked(why)));
             }
         }

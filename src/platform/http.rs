@@ -165,14 +165,16 @@ impl Client {
         let begun = Instant::now();
         let failed = |error: &Error| meaning(error, begun.elapsed());
         let bad = |_| HttpError::BadHeader;
-        let sent = match &call.body {
-            Some(body) => {
-                let request = builder.body(body.clone()).map_err(bad)?;
-                let request = agent.configure_request(request);
+        // What is not a GET says how long its body is, an empty one too: metadata services do not take chunks.
+        let sent = match call.method {
+            Method::Get => {
+                let request = agent.configure_request(builder.body(()).map_err(bad)?);
                 agent.run(request.timeout_global(Some(limit)).build())
             }
-            None => {
-                let request = agent.configure_request(builder.body(()).map_err(bad)?);
+            Method::Post | Method::Put => {
+                let body = call.body.clone().unwrap_or_default();
+                let builder = builder.header("content-length", body.len());
+                let request = agent.configure_request(builder.body(body).map_err(bad)?);
                 agent.run(request.timeout_global(Some(limit)).build())
             }
         };

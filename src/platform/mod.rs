@@ -72,7 +72,8 @@ impl PlatformOptions {
     fn keys(&self, place: usize) -> secret::Keys {
         let known = self.catalogue.known().get(place);
         let places = known.map_or(&[][..], |known| &known.descriptor.keys);
-        secret::find(places, &self.here)
+        let is_needed = known.is_some_and(|known| known.descriptor.needs_key());
+        secret::find(places, is_needed, &self.here)
     }
 
     fn engine(&self, place: usize, by: DetectedBy, client: &Client) -> Option<Engine> {

@@ -42,13 +42,14 @@ pub(super) struct Keys {
 }
 
 /// Looks for a key: the platform's own variables and files, then the user's file, then our own variable.
-pub(super) fn find(places: &[KeyPlace], here: &Surroundings) -> Keys {
+/// Where no request needs one, none is looked for.
+pub(super) fn find(places: &[KeyPlace], is_needed: bool, here: &Surroundings) -> Keys {
     let mut keys = Keys {
         key: None,
         needs: Vec::new(),
         trouble: None,
     };
-    if places.is_empty() {
+    if !is_needed {
         return keys;
     }
     for place in places {

@@ -302,7 +302,7 @@ fn the_captures_are_read() {
         .env("LAMBDA_API_KEY", "k")
         .file("proc/sys/kernel/hostname", "training-node-1\n");
     let lambda = view(&host.ask(&server)).platform.clone();
-    assert_eq!(lambda.price.as_ref().unwrap().per_hour.to_string(), "1.1");
+    assert_eq!(lambda.price.as_ref().unwrap().per_hour.to_string(), "1.10");
     let server = Server::start()
         .on(
             "GET /metadata/instance",

@@ -166,7 +166,10 @@ value = [
     let view = view(&report);
     let price = view.platform.price.as_ref().unwrap();
     assert_eq!(
-        (price.per_hour.to_string().as_str(), price.currency.code()),
+        (
+            price.per_hour.normalize().to_string().as_str(),
+            price.currency.code()
+        ),
         ("2.5", "EUR")
     );
     assert_eq!(

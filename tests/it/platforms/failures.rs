@@ -181,6 +181,9 @@ fn a_token_that_is_not_taken_any_more_is_renewed_once() {
             .unwrap()
             <= 21_600
     );
+    // Metadata services take no chunks.
+    assert_eq!(put.headers["content-length"], "0");
+    assert!(!put.headers.contains_key("transfer-encoding"));
     let read = seen.iter().rfind(|seen| seen.line == path).unwrap();
     assert_eq!(read.headers["x-aws-ec2-metadata-token"], "second");
     assert!(
