@@ -29,8 +29,8 @@ prop_compose! {
     ) -> Run {
         Run {
             // A boot takes a while, and the host's clock is not behind after it: else it says nothing of its own.
-            jump: if reboot { jump.max(0.0) } else { jump },
-            gap: if reboot { gap.max(100.0) } else { gap },
+            jump: if reboot { f64::max(jump, 0.0) } else { jump },
+            gap: if reboot { f64::max(gap, 100.0) } else { gap },
             seconds: f64::from(seconds), every: 1.0, reboot, restart: false, queued, traffic: None,
             boards: boards.iter().map(|b| b.join(" ")).collect(),
         }
