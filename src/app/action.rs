@@ -1,5 +1,7 @@
 //! What a key can ask for.
 
+use super::playback::Order;
+
 /// One thing that the user wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
@@ -37,6 +39,28 @@ pub enum Action {
     Slower,
     /// Copy the lines that a provider's support needs.
     Copy,
+    /// A step back in the recording.
+    StepBack,
+    /// A step forward.
+    StepForward,
+    /// Shorter steps.
+    StepShorter,
+    /// Longer steps.
+    StepLonger,
+    /// One tick back.
+    TickBack,
+    /// One tick forward.
+    TickForward,
+    /// The last thing that happened before this.
+    EventBefore,
+    /// The next thing that happened.
+    EventAfter,
+    /// Where the recording begins.
+    Begin,
+    /// Its end; from the past back to live.
+    End,
+    /// A time that is typed.
+    GoTo,
     /// A note at this instant.
     Mark,
     /// Start the demo (where there is no accelerator).
@@ -60,6 +84,8 @@ pub enum Effect {
     Quit,
     /// Tell the source another interval.
     Interval(std::time::Duration),
+    /// Ask the recording for something.
+    Play(Order),
     /// Tell the source another speed; zero holds it.
     Speed(f64),
     /// Put this text into the terminal's clipboard.

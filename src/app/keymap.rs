@@ -41,6 +41,8 @@ pub enum Group {
     Views,
     /// Pace and picture.
     Stream,
+    /// The way through a recording.
+    Past,
     /// The program.
     Program,
 }
@@ -75,6 +77,7 @@ const SCROLL: &[View] = &[
     View::Help,
     View::Nothing,
 ];
+const TEXT: &[View] = &[View::Help, View::Nothing];
 
 macro_rules! bind {
     ($($action:ident $group:ident $views:ident [$($key:expr),+];)*) => {
@@ -107,8 +110,10 @@ bind! {
     Down Move SCROLL [Key::Down, Key::Char('j')];
     PageUp Move SCROLL [Key::PageUp, Key::Ctrl('b')];
     PageDown Move SCROLL [Key::PageDown, Key::Ctrl('f')];
-    First Move SCROLL [Key::Home, Key::Char('g')];
-    Last Move SCROLL [Key::End, Key::Char('G')];
+    First Move SCROLL [Key::Char('g')];
+    Last Move SCROLL [Key::Char('G')];
+    First Move TEXT [Key::Home];
+    Last Move TEXT [Key::End];
     Open Views LISTS [Key::Enter];
     Verdicts Views OUTER [Key::Char('v')];
     Meter Views MONEY [Key::Char('$')];
@@ -122,6 +127,17 @@ bind! {
     Faster Stream PICTURES [Key::Char('+'), Key::Char('=')];
     Slower Stream PICTURES [Key::Char('-')];
     Copy Stream PICTURES [Key::Char('y')];
+    StepBack Past DEVICES [Key::Char('[')];
+    StepForward Past DEVICES [Key::Char(']')];
+    StepShorter Past DEVICES [Key::Char('{')];
+    StepLonger Past DEVICES [Key::Char('}')];
+    TickBack Past DEVICES [Key::Char(',')];
+    TickForward Past DEVICES [Key::Char('.')];
+    EventBefore Past DEVICES [Key::Char('N')];
+    EventAfter Past DEVICES [Key::Char('n')];
+    Begin Past DEVICES [Key::Home];
+    End Past DEVICES [Key::End];
+    GoTo Past DEVICES [Key::Char('t')];
     Mark Stream DEVICES [Key::Char('m')];
     Help Program ALL [Key::Char('?')];
     Redraw Program ALL [Key::Ctrl('l')];
@@ -159,6 +175,17 @@ pub fn describe(action: Action, t: Catalogue) -> Cow<'static, str> {
         Action::Faster => t.help_faster(),
         Action::Slower => t.help_slower(),
         Action::Copy => t.help_copy(),
+        Action::StepBack => t.help_step_back(),
+        Action::StepForward => t.help_step_forward(),
+        Action::StepShorter => t.help_step_shorter(),
+        Action::StepLonger => t.help_step_longer(),
+        Action::TickBack => t.help_tick_back(),
+        Action::TickForward => t.help_tick_forward(),
+        Action::EventBefore => t.help_event_before(),
+        Action::EventAfter => t.help_event_after(),
+        Action::Begin => t.help_begin(),
+        Action::End => t.help_end(),
+        Action::GoTo => t.help_go_to(),
         Action::Mark => t.help_mark(),
         Action::Demo => t.help_demo(),
         Action::Retry => t.help_retry(),

@@ -2,21 +2,29 @@
 
 mod action;
 pub mod blind;
+mod entry;
 pub mod keymap;
 mod news;
 mod note;
+pub mod platform;
+mod play;
+pub mod playback;
 mod support;
 mod update;
 pub mod verdicts;
 pub mod words;
 
 pub use action::{Action, Effect};
+pub use entry::Entry;
 pub use news::{News, Recording};
+pub use play::Past;
 pub use support::{meter_lines, support_lines};
 
 use crate::model::{DeviceId, DeviceView, Snapshot, Tick};
 use crate::session::{Series, Session, worse};
+use jiff::tz::TimeZone;
 use nameplate_widgets::SweepWindow;
+use play::Tape;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,6 +98,11 @@ pub struct App {
     notice: Option<Notice>,
     /// Simulated or recorded seconds per real second.
     speed: f64,
+    /// What is shown of a recording.
+    tape: Tape,
+    /// The time that is being typed, and the zone that it is meant in.
+    entry: Option<Entry>,
+    zone: TimeZone,
     recording: Recording,
     behind_s: f64,
     /// The note that is being typed.
@@ -115,6 +128,9 @@ impl App {
             window: SweepWindow::new(i64::try_from(history.as_millis()).unwrap_or(i64::MAX), 0),
             notice: None,
             speed: 1.0,
+            tape: Tape::default(),
+            entry: None,
+            zone: TimeZone::UTC,
             recording: Recording::default(),
             behind_s: 0.0,
             note: None,
@@ -168,8 +184,7 @@ impl App {
     /// Keeps selection and view in line with what there is.
     fn settle(&mut self) {
         // What is drawn: a held picture keeps its selection, whatever has become worse since.
-        let drawn = self.held.as_ref().map(|held| held.snapshot.clone());
-        let Some(snapshot) = drawn.or_else(|| self.snapshot.clone()) else {
+        let Some(snapshot) = self.drawn().cloned() else {
             return;
         };
         let there = |id: &DeviceId| snapshot.devices.iter().any(|d| d.device.id == *id);
@@ -191,13 +206,18 @@ impl App {
         };
     }
 
-    /// The picture to draw: the held one while paused.
+    fn drawn(&self) -> Option<&Arc<Snapshot>> {
+        match (self.frame(), &self.held) {
+            (Some(frame), _) => Some(&frame.snapshot),
+            (None, Some(held)) => Some(&held.snapshot),
+            (None, None) => self.snapshot.as_ref(),
+        }
+    }
+
+    /// The picture to draw: one of a recording, or the held one while paused, or the newest.
     #[must_use]
     pub fn picture(&self) -> Option<&Snapshot> {
-        match &self.held {
-            Some(held) => Some(&held.snapshot),
-            None => self.snapshot.as_deref(),
-        }
+        self.drawn().map(AsRef::as_ref)
     }
 
     /// The newest view, also while the picture is held.
@@ -209,16 +229,21 @@ impl App {
     /// The series that belong to the picture.
     #[must_use]
     pub fn series(&self, device: &DeviceId) -> Option<&Series> {
-        match &self.held {
-            Some(held) => held.series.get(device),
-            None => self.session.series(device),
+        match (self.frame(), &self.held) {
+            (Some(frame), _) => frame.series.get(device),
+            (None, Some(held)) => held.series.get(device),
+            (None, None) => self.session.series(device),
         }
     }
 
     /// The time window of the charts.
     #[must_use]
     pub fn window(&self) -> SweepWindow {
-        self.held.as_ref().map_or(self.window, |held| held.window)
+        match (&self.tape.play, &self.held) {
+            (Some(play), _) if play.frame.is_some() => play.window,
+            (_, Some(held)) => held.window,
+            _ => self.window,
+        }
     }
 
     /// The selected device in the picture.
@@ -285,15 +310,15 @@ impl App {
     /// Whether the picture is held.
     #[must_use]
     pub fn is_paused(&self) -> bool {
-        self.held.is_some()
+        self.held.is_some() || self.stands()
     }
 
     /// The interval that was asked for; where ticks come from a recording, the one that it is made with.
     #[must_use]
     pub fn interval(&self) -> Duration {
-        let read = self.is_replay() || matches!(self.recording, Recording::Other(_));
+        let read = self.is_log() || matches!(self.recording, Recording::Other(_));
         match self.picture() {
-            Some(picture) if read => picture.interval,
+            Some(picture) if read || self.frame().is_some() => picture.interval,
             _ => self.interval,
         }
     }

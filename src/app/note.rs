@@ -9,11 +9,15 @@ use crate::text::{Catalogue, clean};
 const LONGEST: usize = 200;
 
 impl App {
-    /// A key: into the note while one is typed, else as the keymap says.
+    /// A key: into the note or the time while one is typed, else as the keymap says.
     pub fn press(&mut self, key: Key, t: Catalogue) -> Option<Effect> {
         // Ctrl and a letter go on meaning what they mean.
-        if self.note.is_some() && !matches!(key, Key::Ctrl(_)) {
+        let typed = !matches!(key, Key::Ctrl(_));
+        if self.note.is_some() && typed {
             return self.type_note(key, t);
+        }
+        if self.entry.is_some() && typed {
+            return self.type_time(key);
         }
         action_of(key, self.view()).and_then(|action| self.update(action, t))
     }
@@ -26,7 +30,7 @@ impl App {
 
     /// Opens the line, where a note has somewhere to go.
     pub(super) fn begin_note(&mut self, t: Catalogue) {
-        let source = self.newest().map(|newest| &newest.source);
+        let source = self.picture().map(|picture| &picture.source);
         let refused = match source {
             Some(SourceKind::Live) | None => None,
             Some(SourceKind::Demo(_)) => Some(t.chrome_mark_demo()),

@@ -1,7 +1,6 @@
 //! What an action does to the state.
 
 use super::{Action, App, Effect, Held, MeterPanel, Recording, View, meter_lines, support_lines};
-use crate::model::SourceKind;
 use crate::text::Catalogue;
 use std::time::Duration;
 
@@ -9,10 +8,6 @@ use std::time::Duration;
 const INTERVALS_MS: [u64; 9] = [100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000];
 /// Devices or lines of a page.
 const PAGE: isize = 10;
-/// Speeds of a replay to choose from.
-const SPEEDS: [f64; 12] = [
-    0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1000.0, 3000.0, 10_000.0,
-];
 
 impl App {
     /// Does what was asked for; what lies outside the state comes back as an effect.
@@ -43,18 +38,30 @@ impl App {
                 self.behind = self.view;
                 self.open(View::Help);
             }
+            Action::Pause if self.tape.play.is_some() => return self.hold(),
             Action::Pause => {
                 self.pause();
-                // A recording waits; a live source does not.
+                // A log waits; a live source does not.
                 let speed = if self.is_paused() { 0.0 } else { self.speed };
-                return self.is_replay().then_some(Effect::Speed(speed));
+                return self.is_log().then_some(Effect::Speed(speed));
             }
-            Action::Faster if self.is_replay() => return self.replay_speed(true),
-            Action::Slower if self.is_replay() => return self.replay_speed(false),
+            Action::Faster if self.has_speed() => return self.replay_speed(true),
+            Action::Slower if self.has_speed() => return self.replay_speed(false),
             Action::Faster => return self.pace(false, t),
             Action::Slower => return self.pace(true, t),
             Action::Copy => return self.copy(t),
             Action::Mark => self.begin_note(t),
+            Action::StepShorter => self.resize_step(false),
+            Action::StepLonger => self.resize_step(true),
+            Action::StepBack
+            | Action::StepForward
+            | Action::TickBack
+            | Action::TickForward
+            | Action::EventBefore
+            | Action::EventAfter
+            | Action::Begin
+            | Action::End => return self.travel(action, t),
+            Action::GoTo => self.begin_entry(t),
             Action::Demo => return Some(Effect::Demo),
             Action::Retry => return Some(Effect::Retry),
             Action::Redraw => return Some(Effect::Redraw),
@@ -123,26 +130,6 @@ impl App {
             _ => None,
         };
         self.settle();
-    }
-
-    /// Whether the picture is of a recording or a log.
-    #[must_use]
-    pub fn is_replay(&self) -> bool {
-        let source = self.picture().map(|picture| &picture.source);
-        matches!(
-            source,
-            Some(SourceKind::Recording(_) | SourceKind::Log { .. })
-        )
-    }
-
-    fn replay_speed(&mut self, faster: bool) -> Option<Effect> {
-        let next = if faster {
-            SPEEDS.iter().find(|speed| **speed > self.speed)
-        } else {
-            SPEEDS.iter().rev().find(|speed| **speed < self.speed)
-        };
-        self.speed = *next?;
-        (!self.is_paused()).then_some(Effect::Speed(self.speed))
     }
 
     fn pace(&mut self, slower: bool, t: Catalogue) -> Option<Effect> {

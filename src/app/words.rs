@@ -158,6 +158,7 @@ pub fn known(kind: &KnownKind, t: Catalogue, signs: Signs) -> Cow<'static, str> 
             .collect();
             t.findings_fine(facts.join(", "))
         }
+        KnownKind::Minute { samples } => t.findings_minute(samples),
         KnownKind::Nothing => t.findings_nothing(),
     }
 }

@@ -58,6 +58,8 @@ pub enum ExportFormat {
     Csv,
     /// One JSON document in a line for each tick.
     Jsonl,
+    /// A recording, into a file.
+    Nmp,
 }
 
 /// The commands.
@@ -73,7 +75,7 @@ pub enum Command {
     Record(Record),
     /// The screen on a recording or a log of another program
     Replay(Replay),
-    /// A recording or a log of another program as CSV or JSON lines
+    /// A recording or a log of another program as CSV or JSON lines; several recordings as one
     Export(Export),
     /// Verdicts with evidence, live or from a file
     Diagnose(Diagnose),
@@ -85,7 +87,7 @@ pub enum Command {
     Run(Run),
     /// Two recordings of the same job side by side (not in this version)
     Compare(Compare),
-    /// The platforms it knows; what was found here and why (not in this version: none is asked)
+    /// The platforms it knows; what was found here and why
     Platforms(Platforms),
     /// OpenMetrics on 127.0.0.1:9836 (not in this version)
     Serve(Serve),
@@ -191,7 +193,8 @@ pub struct Record {
   nameplate replay run.nmp --at 2026-03-01T12:00:00Z
   nameplate replay gpu.csv --tz Asia/Shanghai
 
-Space holds it, + and - change the speed.")]
+Space holds it, + and - change the speed, [ and ] go back and forward, t goes to a time, N and n to the last and next
+thing that happened, comma and dot step by one sample; ? names all keys.")]
 pub struct Replay {
     /// A recording, or a log: nvidia-smi --query-gpu CSV or dmon, gpu_log.jsonl, nameplate stream.
     pub file: PathBuf,
@@ -212,16 +215,25 @@ pub struct Replay {
   nameplate export run.nmp --to csv > run.csv
   nameplate export run.nmp --to csv --every 1m --from 2026-03-01T12:00:00Z
   nameplate export run.nmp --to jsonl | jq '.devices[0].power_w'
-  nameplate export gpu.csv --to csv --tz UTC > same.csv")]
+  nameplate export gpu.csv --to csv --tz UTC > same.csv
+  nameplate export a.nmp b.nmp --to nmp -o both.nmp
+
+Several recordings of one instance become one: where they overlap, the one that began earlier counts, until it ends or
+pauses; no second counts twice.")]
 pub struct Export {
-    /// A recording, or a log (nvidia-smi --query-gpu CSV or dmon, gpu_log.jsonl, nameplate stream); - is standard input.
-    pub file: PathBuf,
+    /// A recording, or several of one instance; or a log (nvidia-smi --query-gpu CSV or dmon, gpu_log.jsonl, nameplate
+    /// stream); - is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
     /// The columns of a log without a header, by the names of nvidia-smi --query-gpu.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = super::foreign::column_name)]
     pub columns: Vec<String>,
     /// What to write.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: ExportFormat,
+    /// The new recording's file, with `--to nmp`.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// Write the first tick of each period of this length only.
     #[arg(long, value_name = "DURATION", value_parser = value::span)]
     pub every: Option<Duration>,

@@ -2,6 +2,7 @@
 
 use super::args::{Diagnose, Format};
 use super::once::all_have_answered;
+use super::platform::Rented;
 use super::recorder::{decoded, failure};
 use super::signals::{Signals, until};
 use super::source::{self, Source};
@@ -34,7 +35,8 @@ pub(super) fn run(args: &Diagnose, settings: &Settings, world: &mut World) -> Re
                 let span = format_span(args.span.as_secs_f64());
                 world.complain(&format!("{}\n", t.diagnosis_watching(span)));
             }
-            live(source::live(settings), args.span, settings)?
+            let rented = Rented::new(settings, world)?;
+            live(source::live(settings, &rented), args.span, settings)?
         }
         Some(file) if foreign::is_recording(file) => recording(file, settings)?,
         Some(file) => log(file, args, settings)?,

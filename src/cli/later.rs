@@ -1,8 +1,7 @@
 //! Commands whose part is not built yet: they parse their flags and say so.
 
-use super::args::{Command, Format, Platforms};
-use super::{CliError, World};
-use crate::publish::platforms_json;
+use super::CliError;
+use super::args::Command;
 
 /// The answer of a command that this version lacks.
 pub(super) fn not_in_this_version(command: &Command) -> CliError {
@@ -27,16 +26,4 @@ pub(super) fn not_in_this_version(command: &Command) -> CliError {
         _ => ("command", "see `nameplate --help`"),
     };
     CliError::NotInThisVersion { command, instead }
-}
-
-/// No platform is asked in this version, and that is what the document says.
-pub(super) fn platforms(args: &Platforms, world: &mut World) -> Result<(), CliError> {
-    let now = (world.now)();
-    match args.format {
-        Format::Json => world.say_json(&platforms_json(now)),
-        Format::Text => world.say(
-            "No platform was asked: who rents out this instance is not in this version.\n\
-             The price comes from --price or --price-per-device, or from the configuration.\n",
-        ),
-    }
 }

@@ -16,6 +16,7 @@ mod live;
 mod log;
 mod once;
 mod past;
+mod platform;
 mod probe;
 mod record;
 mod recorder;
@@ -190,14 +191,17 @@ fn dispatch(command: Option<Command>, shared: &Shared, world: &mut World) -> Res
         Some(Command::Record(args)) if args.background => background::start(&args, world)?,
         Some(Command::Record(args)) if args.status => background::status(&args, world)?,
         Some(Command::Record(args)) if args.stop => background::stop(&args, world)?,
-        Some(Command::Record(args)) => record::run(source::live(&settings), &args, world)?,
+        Some(Command::Record(args)) => {
+            let rented = platform::Rented::new(&settings, world)?;
+            record::run(source::live(&settings, &rented), &args, world)?;
+        }
         Some(Command::Replay(args)) => {
             screen::run(screen::Started::Replay(&args), &settings, world)?;
         }
         Some(Command::Export(args)) => export::run(&args, &settings, world)?,
         Some(Command::Diagnose(args)) => return diagnose::run(&args, &settings, world),
         Some(Command::Themes) => small::themes(&settings, world)?,
-        Some(Command::Platforms(args)) => later::platforms(&args, world)?,
+        Some(Command::Platforms(args)) => platform::run(&args, &settings, world)?,
         Some(other) => return Err(later::not_in_this_version(&other)),
     }
     Ok(0)

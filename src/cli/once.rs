@@ -2,6 +2,7 @@
 
 use super::args::Format;
 use super::live::{Following, Plan};
+use super::platform::Rented;
 use super::source::{self, Source, session};
 use super::words::CatalogueWords;
 use super::{CliError, Settings, World};
@@ -27,7 +28,8 @@ pub(super) fn live(format: Format, settings: &Settings, world: &mut World) -> Re
         Some((pid, recorded(recorder, &plan)?))
     });
     let Some((pid, snapshot)) = read else {
-        return run(source::live(settings), format, settings, world);
+        let rented = Rented::new(settings, world)?;
+        return run(source::live(settings, &rented), format, settings, world);
     };
     world.complain(&format!(
         "nameplate: once: as process {pid} records it; the driver was not asked again\n"
@@ -133,7 +135,8 @@ fn observe(source: Source, apart: Duration) -> Result<Snapshot, CliError> {
         if session.snapshot().as_ref().is_some_and(all_have_answered) {
             rounds += 1;
         }
-        if rounds >= 2 {
+        // The platform is waited for as well: what it costs belongs to the document.
+        if rounds >= 2 && !session.is_looking_for_platform() {
             break;
         }
     }

@@ -1,17 +1,19 @@
 //! `record`, `export` and `replay` as a user meets them.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use super::args::{Cli, Record, Replay};
-use super::config::Folders;
+use super::args::Record;
 use super::recorder::Recorder;
 use super::tests::{answer, one_device, source, tick, world};
-use super::{Settings, record, source as sources};
-use crate::app::{Action, App, Effect};
+use super::{record, screen};
+use crate::app::playback::{Order, Player, Remark};
+use crate::app::{Action, App, Effect, Past};
 use crate::model::*;
+use crate::session::{Session, Start};
 use crate::simulate::Simulation;
 use crate::text::{Catalogue, Lang};
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 fn arguments(output: &Path) -> Record {
     Record {
@@ -137,7 +139,7 @@ fn what_cannot_be_exported_is_one_line_with_a_next_step() {
     let (code, stdout, stderr) = export(&path, "--to csv");
     assert_eq!((code, stdout.as_str(), stderr.lines().count()), (1, "", 1));
     assert!(
-        stderr.contains("line 1: not a log that is read here; next: "),
+        stderr.contains(": no row stands in it; next: "),
         "{stderr}"
     );
     let (code, _, stderr) = export(Path::new("/nowhere/a.nmp"), "--to csv");
@@ -203,55 +205,47 @@ fn another_boot_begins_anew_and_devices_that_are_no_longer_listed_are_gone() {
     assert_eq!(other_boot.devices.len(), 1);
 }
 
-/// A replay of 130 ticks from the hundredth on, when it has ended; and what live had said.
-fn replayed(path: &Path) -> (crate::session::Session, Snapshot) {
-    let all = simulated(130);
-    let live = run(path, all.clone());
-    let arguments = Replay {
-        file: path.to_owned(),
-        columns: Vec::new(),
-        speed: 10_000.0,
-        at: Some(all[99].at),
-    };
-    let cli = <Cli as clap::Parser>::try_parse_from(["nameplate"]).unwrap();
-    let file = super::config::parse("").unwrap();
-    let settings = Settings::merge(&cli.shared, file, &Folders::default(), |_| None);
-    let source = sources::replay(&arguments, &settings).unwrap();
-    assert_eq!(source.kind, SourceKind::Recording("a.nmp".to_owned()));
-    let mut session = sources::session_from(source.kind, source.start.unwrap()).unwrap();
-    let (sender, ticks) = std::sync::mpsc::channel();
-    let _handle = source
-        .feed
-        .start(Box::new(move |tick| sender.send(tick).is_ok()))
-        .unwrap();
-    let count = ticks.iter().map(|tick| session.fold(&tick)).count();
-    assert_eq!(count, 130, "from the Start before that time");
-    (session, live)
+/// A player on a recording of 130 ticks; and what live had said.
+fn opened(path: &Path) -> (Player, Snapshot) {
+    let live = run(path, simulated(130));
+    (screen::player(path).unwrap(), live)
 }
 
 #[test]
 fn a_replay_says_at_its_end_what_live_did() {
     let (_folder, path) = file();
-    let (session, live) = replayed(&path);
-    let back = session.snapshot().unwrap();
+    let (mut player, live) = opened(&path);
+    assert!(player.obey(&Order::Last, &mut || true));
+    let frame = player.frame(true).unwrap();
+    let back = &frame.snapshot;
     assert_eq!(format!("{:?}", back.devices), format!("{:?}", live.devices));
     assert_eq!(format!("{:?}", back.cost), format!("{:?}", live.cost));
     assert_eq!((back.at, back.source.word()), (live.at, "recording"));
+    assert_eq!(back.source, SourceKind::Recording("a.nmp".to_owned()));
+    assert_eq!(frame.remark, Remark::End);
 }
 
 #[test]
 fn space_holds_a_replay_and_plus_and_minus_change_its_speed() {
     let (_folder, path) = file();
-    let (session, _) = replayed(&path);
+    let (mut player, _) = opened(&path);
+    let session = Session::new(
+        Start::new(Config::default()),
+        Arc::new(Plates::embedded().unwrap()),
+        SourceKind::Recording("a.nmp".to_owned()),
+    );
     let second = std::time::Duration::from_secs(1);
-    let mut app = App::new(session, second * 5, second * 900).with_speed(60.0);
-    app.refresh();
+    let mut app = App::new(session, second * 5, second * 900)
+        .with_speed(60.0)
+        .with_past(Past::Replay);
+    app.show(player.frame(false).unwrap());
     let t = Catalogue::new(Lang::En);
     assert_eq!(app.interval(), second, "the recording's own");
-    assert_eq!(app.update(Action::Faster, t), Some(Effect::Speed(300.0)));
-    assert_eq!(app.update(Action::Pause, t), Some(Effect::Speed(0.0)));
+    let speed = |speed| Some(Effect::Play(Order::Speed(speed)));
+    assert_eq!(app.update(Action::Faster, t), speed(300.0));
+    assert_eq!(app.update(Action::Pause, t), speed(0.0));
     assert_eq!(app.update(Action::Slower, t), None, "while it is held");
-    assert_eq!(app.update(Action::Pause, t), Some(Effect::Speed(60.0)));
+    assert_eq!(app.update(Action::Pause, t), speed(60.0));
     for _ in 0..20 {
         app.update(Action::Faster, t);
     }
@@ -266,7 +260,7 @@ fn what_cannot_be_replayed_is_told_before_the_screen_is_taken() {
     let (code, stdout, stderr) = answer(&["replay", path.to_str().unwrap()], None);
     assert_eq!((code, stdout.as_str(), stderr.lines().count()), (1, "", 1));
     assert!(
-        stderr.contains("line 1: not a log that is read here; next: "),
+        stderr.contains(": no row stands in it; next: "),
         "{stderr}"
     );
 }

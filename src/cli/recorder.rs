@@ -102,7 +102,7 @@ pub(super) fn failure(command: &str, error: &RecordError) -> CliError {
 /// # Errors
 /// They are of another version's making.
 pub(super) fn decoded(command: &str, start: &StartRecord) -> Result<Start, CliError> {
-    postcard::from_bytes(&start.body).map_err(|_| {
+    Start::from_bytes(&start.body).map_err(|_| {
         CliError::Failed(format!(
             "{command}: the recording was begun by another version, whose sessions this one cannot take up; next: use \
              the version that wrote it"
@@ -203,7 +203,7 @@ impl Recorder {
             .paused
             .is_none_or(|since| tick.mono.seconds_since(since) >= RETRY_S);
         let start = (tries && (self.fresh || self.writer.start_due(tick.mono)))
-            .then(|| postcard::to_allocvec(&self.session.start()))
+            .then(|| self.session.start().to_bytes())
             .transpose()
             .map_err(|error| CliError::Failed(format!("record: {error}")))?;
         self.session.fold(&tick);

@@ -63,8 +63,12 @@ pub struct PlatformSettings {
     pub enabled: bool,
     /// Its name, where it was given.
     pub name: Option<String>,
+    /// The name is a flag's (or a variable's), not the file's.
+    pub name_by_flag: bool,
     /// Another base address.
     pub url: Option<String>,
+    /// The address is a flag's.
+    pub url_by_flag: bool,
     /// Where its key lies.
     pub key_file: Option<PathBuf>,
     /// This instance, where the platform does not say.
@@ -122,6 +126,8 @@ impl Settings {
                     .or(file.platform_enabled)
                     .unwrap_or(true),
                 name: shared.platform.clone().or(file.platform_name),
+                name_by_flag: shared.platform.is_some(),
+                url_by_flag: shared.platform_url.is_some(),
                 url: shared.platform_url.clone().or(file.platform_url),
                 key_file: file.platform_key_file,
                 instance_id: file

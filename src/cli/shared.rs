@@ -66,13 +66,13 @@ pub struct Shared {
     /// Where /proc, /sys and the vendors' files are looked for (never from the environment) [default: /].
     #[arg(long, global = true, value_name = "DIR")]
     pub root: Option<PathBuf>,
-    /// Ask no platform who and where this instance is (no platform is asked in this version).
+    /// Ask no platform who and where this instance is, and what it costs: nothing leaves this host.
     #[arg(long, global = true, env = "NAMEPLATE_NO_PLATFORM", num_args = 0, default_missing_value = "true", value_parser = FalseyValueParser::new())]
     pub no_platform: Option<bool>,
-    /// The platform, where it cannot be found out (no platform is asked in this version).
+    /// The platform, where it cannot be found out; `nameplate platforms` names them.
     #[arg(long, global = true, env = "NAMEPLATE_PLATFORM", value_name = "NAME")]
     pub platform: Option<String>,
-    /// Another base address of the platform (no platform is asked in this version) (never from the environment).
+    /// Scheme, host and port that are asked in the platform's place (never from the environment).
     #[arg(long, global = true, value_name = "URL")]
     pub platform_url: Option<String>,
     /// Keep no recording while the screen runs; a recorder that runs already goes on.

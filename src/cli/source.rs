@@ -2,12 +2,13 @@
 
 use super::args::Replay as ReplayArgs;
 use super::foreign;
-use super::recorder::{decoded, failure};
+use super::platform::Rented;
 use super::{CliError, Settings};
 use crate::model::{Config, Feed, Plates, Price, PriceScope, PriceSource, SourceKind, Vendor};
+use crate::platform::Beside;
 use crate::probe::{HostProbe, Live, LiveOptions, ProbeSpec, Reexec};
 use crate::publish::DemoCase;
-use crate::record::{LogFeed, Reader, Replay};
+use crate::record::LogFeed;
 use crate::session::{Session, Start};
 use crate::simulate::{Simulation, cases};
 use crate::text::nearest;
@@ -34,12 +35,10 @@ pub(super) struct Source {
     pub(super) config: Config,
     /// Simulated or recorded seconds per real second.
     pub(super) speed: f64,
-    /// What its session begins with, where that is not the beginning.
-    pub(super) start: Option<Start>,
 }
 
-/// The probes of this host.
-pub(super) fn live(settings: &Settings) -> Source {
+/// The probes of this host, with its platform beside them.
+pub(super) fn live(settings: &Settings, rented: &Rented) -> Source {
     let log = settings.log.clone();
     let mut args: Vec<OsString> = ["probe", "--vendor", "nvidia", "--root"]
         .map(OsString::from)
@@ -55,7 +54,11 @@ pub(super) fn live(settings: &Settings) -> Source {
     let probes = vec![ProbeSpec {
         vendor: Vendor::Nvidia,
         library: Arc::from(&*library),
-        launch: Box::new(Reexec { args, log }),
+        launch: Box::new(Reexec {
+            args,
+            log,
+            secrets: rented.secrets.clone(),
+        }),
     }];
     let host = HostProbe::new(&settings.root);
     let options = LiveOptions {
@@ -64,12 +67,12 @@ pub(super) fn live(settings: &Settings) -> Source {
         probes,
         host: Some(Box::new(host)),
     };
+    let feed = Box::new(Live::new(options));
     Source {
-        feed: Box::new(Live::new(options)),
+        feed: Box::new(Beside::new(feed, rented.options.clone())),
         kind: SourceKind::Live,
         config: settings.config.clone(),
         speed: 1.0,
-        start: None,
     }
 }
 
@@ -108,47 +111,14 @@ pub(super) fn demo(case: Option<&str>, settings: &Settings) -> Result<Source, Cl
         kind: SourceKind::Demo(about.name.to_owned()),
         config,
         speed: about.speed,
-        start: None,
     })
 }
 
-/// A recording or a log from a time on, or from its beginning.
+/// A log of another program from a time on, or from its beginning.
 ///
 /// # Errors
 /// It cannot be read.
-pub(super) fn replay(args: &ReplayArgs, settings: &Settings) -> Result<Source, CliError> {
-    if !foreign::is_recording(&args.file) {
-        return log(args, settings);
-    }
-    let failed = |error| failure("replay", &error);
-    let reader = Reader::open(&args.file).map_err(failed)?;
-    let shown_from = match args.at {
-        Some(at) => reader.seek(at).map_err(failed)?,
-        None => reader.first(),
-    };
-    let Some(record) = reader.start_before(shown_from).map_err(failed)? else {
-        return Err(CliError::Failed(format!(
-            "replay: {} has no ticks yet; next: let `nameplate record` run for a second",
-            args.file.display()
-        )));
-    };
-    let start = decoded("replay", &record)?;
-    let name = file_name(args);
-    Ok(Source {
-        feed: Box::new(Replay::new(
-            args.file.clone(),
-            record.n,
-            shown_from,
-            args.speed,
-        )),
-        kind: SourceKind::Recording(crate::text::clean(&name).into_owned()),
-        config: start.config.clone(),
-        speed: args.speed,
-        start: Some(start),
-    })
-}
-
-fn log(args: &ReplayArgs, settings: &Settings) -> Result<Source, CliError> {
+pub(super) fn log(args: &ReplayArgs, settings: &Settings) -> Result<Source, CliError> {
     let log = foreign::open("replay", &args.file, &args.columns, settings)?;
     log.timed("replay")?;
     Ok(Source {
@@ -156,7 +126,6 @@ fn log(args: &ReplayArgs, settings: &Settings) -> Result<Source, CliError> {
         config: log.config(settings),
         feed: Box::new(LogFeed::new(log.import, args.at, args.speed)),
         speed: args.speed,
-        start: None,
     })
 }
 
@@ -189,15 +158,6 @@ pub(super) fn demo_cases() -> Vec<DemoCase> {
 pub(super) fn session(kind: SourceKind, config: Config) -> Result<Session, CliError> {
     let plates = Plates::embedded().map_err(|error| CliError::Failed(error.to_string()))?;
     Ok(Session::new(Start::new(config), Arc::new(plates), kind))
-}
-
-/// A session that goes on from where another stood.
-///
-/// # Errors
-/// The embedded table of plates cannot be read.
-pub(super) fn session_from(kind: SourceKind, start: Start) -> Result<Session, CliError> {
-    let plates = Plates::embedded().map_err(|error| CliError::Failed(error.to_string()))?;
-    Ok(Session::new(start, Arc::new(plates), kind))
 }
 
 /// Where the probes' own output goes: beside the log.

@@ -110,7 +110,7 @@ fn contract_commands_and_flags_parse() {
         "run --budget 5 --max-idle 10m --stop-on device_lost -- python -c pass",
         "run --attach 4242 --report r.json",
         "compare a b --tensors x y",
-        "platforms check --format json",
+        "platforms check --no-platform --format json",
         "platforms --format json",
         "serve",
         "config",
@@ -164,7 +164,6 @@ fn help_and_version_are_0() {
 #[test]
 fn what_is_not_built_says_so_in_one_line() {
     for line in [
-        "diagnose --format json",
         "doctor --format json",
         "audit x --bill y --format json",
         "run -- true",
@@ -180,7 +179,10 @@ fn what_is_not_built_says_so_in_one_line() {
         );
         assert_eq!(stderr.lines().count(), 1, "{stderr}");
     }
-    let (code, stdout, _) = answer(&["platforms", "check", "--format", "json"], None);
+    let (code, stdout, _) = answer(
+        &["platforms", "check", "--no-platform", "--format", "json"],
+        None,
+    );
     let document: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!(
         (code, &document["chosen"], &document["asked_network"]),
@@ -195,7 +197,11 @@ fn small_commands_write_text() {
         ("completions bash", "_nameplate"),
         ("man", ".TH"),
         ("config", "[thresholds]"),
-        ("platforms", "not in this version"),
+        ("platforms", "by detection and tariff only"),
+        (
+            "platforms check --no-platform",
+            "No platform was found here.",
+        ),
     ] {
         let (code, stdout, stderr) = answer(&line.split_whitespace().collect::<Vec<_>>(), None);
         assert_eq!((code, stderr.as_str()), (0, ""), "{line}");
@@ -317,7 +323,6 @@ pub(super) fn source(ticks: Vec<Tick>) -> Source {
         kind: SourceKind::Live,
         config: settings().config,
         speed: 1.0,
-        start: None,
     }
 }
 

@@ -1,10 +1,11 @@
 //! What is known, in the words of a catalogue, for documents and text.
 
+use crate::app::platform;
 use crate::app::words::{self, Signs};
 use crate::app::{blind, verdicts};
 use crate::model::{
-    CannotSee, Cause, Confidence, DeviceView, Episode, Evidence, ProbeReport, Rejected, Snapshot,
-    StateWord,
+    CannotSee, Cause, Confidence, DeviceView, Episode, Evidence, PlatformView, ProbeReport,
+    Rejected, Snapshot, StateWord,
 };
 use crate::publish::Words;
 use crate::text::Catalogue;
@@ -100,6 +101,10 @@ impl Words for CatalogueWords {
 
     fn probe_status(&self, probe: &ProbeReport) -> String {
         words::probe_status(probe, self.t).into_owned()
+    }
+
+    fn platform(&self, view: &PlatformView, at: jiff::Timestamp) -> Vec<String> {
+        platform::pieces(view, at, self.t, self.signs)
     }
 
     fn state(&self, word: StateWord) -> String {

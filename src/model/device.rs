@@ -122,6 +122,23 @@ impl Vendor {
             Self::Other => "other",
         }
     }
+
+    /// The vendor of a contract's word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Self {
+        [
+            Self::Nvidia,
+            Self::Ascend,
+            Self::Cambricon,
+            Self::Amd,
+            Self::Gaudi,
+            Self::Intel,
+            Self::Iluvatar,
+        ]
+        .into_iter()
+        .find(|vendor| vendor.word() == word)
+        .unwrap_or(Self::Other)
+    }
 }
 
 /// A whole device, or a slice of one.

@@ -26,6 +26,8 @@ pub enum EventKind {
     Verdict,
     /// A probe process died or was started again.
     Probe,
+    /// A device was not observed for a while: what its counters tell of that time.
+    Gap,
 }
 
 impl EventKind {
@@ -50,6 +52,7 @@ impl EventKind {
             Self::Recording => "recording",
             Self::Verdict => "verdict",
             Self::Probe => "probe",
+            Self::Gap => "gap",
         }
     }
 }

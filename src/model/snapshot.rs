@@ -240,6 +240,11 @@ pub enum KnownKind {
         /// Utilization.
         utilization: Option<f64>,
     },
+    /// These are means and extremes of a whole minute: its ticks are not kept any more.
+    Minute {
+        /// Samples that they are of.
+        samples: u32,
+    },
     /// There are no readings.
     Nothing,
 }

@@ -36,13 +36,13 @@ impl Newest {
 /// A source whose ticks carry what the platform says.
 pub struct Beside {
     inner: Box<dyn Feed>,
-    options: Option<PlatformOptions>,
+    options: Option<Arc<PlatformOptions>>,
 }
 
 impl Beside {
     /// Nothing is started yet. Without options nobody is looked for, and the first tick says so.
     #[must_use]
-    pub fn new(inner: Box<dyn Feed>, options: Option<PlatformOptions>) -> Self {
+    pub fn new(inner: Box<dyn Feed>, options: Option<Arc<PlatformOptions>>) -> Self {
         Self { inner, options }
     }
 }

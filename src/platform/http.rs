@@ -84,18 +84,6 @@ impl Answer {
             .find(|(known, _)| known == name)
             .map(|(_, value)| value.as_str())
     }
-
-    #[cfg(test)]
-    pub(super) fn of(status: u16, headers: &[(&str, &str)], body: &str) -> Self {
-        Self {
-            status,
-            headers: headers
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-                .collect(),
-            body: body.into(),
-        }
-    }
 }
 
 /// Why nothing came back. The texts never have a header, a body or a query in them.

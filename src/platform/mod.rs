@@ -23,17 +23,12 @@ mod secret;
 mod surroundings;
 mod value;
 
-#[cfg(test)]
-mod tests;
-
 pub use beside::Beside;
 pub use catalogue::Catalogue;
 pub use secret::OWN_VARIABLE;
 pub use surroundings::{Home, Surroundings};
 
-use crate::model::{
-    Candidate, DetectedBy, Gives, Need, PlatformReport, PlatformStatus, PlatformView,
-};
+use crate::model::{Candidate, DetectedBy, Need, PlatformReport, PlatformStatus, PlatformView};
 use ask::Asker;
 use detect::{Detection, Means, detect};
 use engine::Engine;
@@ -174,12 +169,4 @@ fn view(engine: &Engine, asked: bool, now: Timestamp) -> PlatformView {
         still_bills: platform.still_bills(),
         platform,
     }
-}
-
-/// The words of what a platform gives, for people who read a list.
-#[must_use]
-pub fn is_by_detection_only(gives: &[Gives]) -> bool {
-    gives
-        .iter()
-        .all(|gives| matches!(gives, Gives::InstanceId | Gives::Region))
 }

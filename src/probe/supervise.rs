@@ -49,6 +49,8 @@ pub struct Reexec {
     pub args: Vec<OsString>,
     /// Where its stdout and stderr are appended; `/dev/null` if there is none.
     pub log: Option<PathBuf>,
+    /// Variables that are none of its business, besides those whose names tell.
+    pub secrets: Vec<String>,
 }
 
 /// One probe to run.
@@ -85,7 +87,8 @@ impl Launch for Reexec {
             // Ctrl-C is for the screen's process, which then ends its probes.
             .process_group(0);
         for (name, _) in std::env::vars_os() {
-            if name.to_str().is_none_or(is_secret) {
+            let is_ours = |name: &str| is_secret(name) || self.secrets.iter().any(|s| s == name);
+            if name.to_str().is_none_or(is_ours) {
                 command.env_remove(&name);
             }
         }
@@ -101,10 +104,17 @@ impl Launch for Reexec {
 fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     name == "NAMEPLATE_PLATFORM_KEY"
-        || name.ends_with("_API_KEY")
-        || name.ends_with("_TOKEN")
-        || name.ends_with("_PASSWORD")
-        || name.contains("_SECRET")
+        || [
+            "API_KEY",
+            "APIKEY",
+            "ACCESS_KEY",
+            "TOKEN",
+            "SECRET",
+            "PASSWORD",
+            "CREDENTIAL",
+        ]
+        .iter()
+        .any(|part| name.contains(part))
         || name.starts_with("AWS_")
 }
 
@@ -464,6 +474,9 @@ mod tests {
             "MY_SECRET",
             "DB_PASSWORD",
             "hf_token",
+            "MODAL_TOKEN_ID",
+            "ALIBABA_CLOUD_ACCESS_KEY_ID",
+            "TENCENTCLOUD_SECRET_KEY",
         ] {
             assert!(is_secret(name), "{name}");
         }

@@ -25,13 +25,13 @@ pub use diagnosis::{Diagnosis, DiagnosisResult, diagnosis_json};
 pub use diagnosis_text::diagnosis_text;
 pub use events::EventCursor;
 pub use number::timestamp;
-pub use platforms::platforms_json;
+pub use platforms::{platforms_json, platforms_text};
 pub use snapshot::{snapshot_json, snapshot_json_since};
 pub use table::{table_header, table_rows};
 pub use text::{TextOptions, snapshot_text};
 
 use crate::model::{CannotSee, Cause, Confidence, Evidence, Snapshot};
-use crate::model::{DeviceView, Episode, ProbeReport, Rejected, StateWord};
+use crate::model::{DeviceView, Episode, PlatformView, ProbeReport, Rejected, StateWord};
 use serde_json::{Map, Value as Json};
 
 /// The version of the documents; fields are only added within it.
@@ -75,6 +75,9 @@ pub trait Words {
 
     /// How a probe fares.
     fn probe_status(&self, probe: &ProbeReport) -> String;
+
+    /// What the platform says, piece by piece.
+    fn platform(&self, view: &PlatformView, at: jiff::Timestamp) -> Vec<String>;
 
     /// The state of a device's row in one word.
     fn state(&self, word: StateWord) -> String;

@@ -230,6 +230,80 @@ pub(crate) fn cost() -> Cost {
 }
 
 /// Live, with a working device and a silent one.
+fn platform_view() -> PlatformView {
+    let notice = Notice {
+        id: "n-1".into(),
+        kind: NoticeKind::Preempt,
+        at: Some(at(120_000)),
+        text: "terminate\u{1b}[2J".into(),
+    };
+    let platform = Platform {
+        name: "aws".into(),
+        title: "AWS".into(),
+        detected_by: DetectedBy::Dmi,
+        instance_id: Some("i-1".into()),
+        instance_type: Some("p5.48xlarge".into()),
+        region: Some("us-east-2".into()),
+        state: None,
+        billed_by_state: None,
+        runs: None,
+        billing_started: None,
+        price: None,
+        rule: None,
+        notices: vec![notice],
+        claims: Claims {
+            device_count: Some(8),
+            model: Some("H100-80GB".into()),
+            ..Claims::default()
+        },
+        status: PlatformStatus::Stale,
+        answered: Some(at(-14_000)),
+        is_asked: true,
+        trouble: Some("GET /latest/meta-data/instance-id: no answer within 1.0 s".into()),
+    };
+    PlatformView {
+        status: platform.status,
+        age_s: Some(14.0),
+        disagreements: Vec::new(),
+        still_bills: false,
+        platform: Arc::new(platform),
+    }
+}
+
+pub(crate) fn platform_report() -> PlatformReport {
+    let step = |kind, result| Step {
+        kind,
+        what: "GET /latest/meta-data/instance-id".to_owned(),
+        result,
+        http_status: Some(200),
+        ms: Some(1.25),
+        text: None,
+    };
+    PlatformReport {
+        asked_network: true,
+        chosen: Some(("aws".to_owned(), DetectedBy::Dmi)),
+        platform: Some(platform_view()),
+        candidates: vec![Candidate {
+            name: "aws".to_owned(),
+            title: "AWS".to_owned(),
+            descriptor: "built-in".to_owned(),
+            source: "a test".to_owned(),
+            detected: true,
+            steps: vec![
+                step(StepKind::Dmi, StepResult::Match),
+                step(StepKind::Metadata, StepResult::TimedOut),
+            ],
+            gives: vec![Gives::InstanceId, Gives::Notices],
+            adapter: None,
+            needs: vec![Need {
+                key: "KEY".to_owned(),
+                found: false,
+                place: None,
+            }],
+        }],
+    }
+}
+
 pub(crate) fn snapshot() -> Snapshot {
     let mut silent = device_view(1, Absent::TimedOut);
     silent.silent = Some((Absent::TimedOut, MonoTime(70_000_000_000)));
@@ -257,7 +331,7 @@ pub(crate) fn snapshot() -> Snapshot {
         },
         host_sample,
         host_age_s: 0.0,
-        platform: None,
+        platform: Some(platform_view()),
         startup: Startup {
             now: StartSteps {
                 boot: Some(StartStep {
@@ -329,6 +403,10 @@ fn no_library() -> ProbeReport {
 pub(crate) struct PlainWords;
 
 impl Words for PlainWords {
+    fn platform(&self, view: &PlatformView, _: jiff::Timestamp) -> Vec<String> {
+        vec![view.platform.title.to_string()]
+    }
+
     fn known(&self, device: &DeviceView) -> String {
         match device.word {
             StateWord::Silent => "A call has not answered since 30 s; the others go on.".to_owned(),

@@ -53,7 +53,10 @@ fn documents_fit_their_schemas() {
         cause: "power_drift".to_owned(),
     };
     check("demos", &demos_json(&[case], sample::at(0)));
-    check("platforms", &platforms_json(sample::at(0)));
+    check(
+        "platforms",
+        &platforms_json(&sample::platform_report(), sample::at(0)),
+    );
 }
 
 #[test]
@@ -226,4 +229,16 @@ proptest! {
         snapshot.devices[0].figures = figures;
         check("snapshot", &snapshot_json(&snapshot, "once", &PlainWords));
     }
+}
+
+#[test]
+fn a_notice_has_its_time_left_and_steers_no_terminal() {
+    let platform = &document()["platform"];
+    assert_eq!(platform["age_s"], json!(14.0));
+    let notice = &platform["notices"][0];
+    // Due at 12:06:33, told at 12:04:33.120.
+    assert_eq!(notice["seconds_left"], json!(119.9));
+    assert!(!notice["text"].as_str().unwrap().contains('\u{1b}'));
+    assert_eq!(platform["claims"]["device_count"], json!(8));
+    assert_eq!(platform["claims"]["temperature_c"], json!(null));
 }

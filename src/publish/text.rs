@@ -76,6 +76,9 @@ pub fn snapshot_text(
         }
     }
     page.flow("", &host(snapshot, t));
+    if let Some(platform) = &snapshot.platform {
+        page.flow("", &words.platform(platform, snapshot.at));
+    }
     if let Some(cost) = &snapshot.cost {
         page.flow("", &meter(cost, t, options.ascii));
         let outlook = outlook(snapshot, cost, t, options.ascii);
@@ -496,7 +499,9 @@ mod tests {
             libnvidia-ml.so.1 could not be opened: no such file
             next: install the driver
         cpu 34 %  load 3.20  memory 56.8 GiB of 468 GiB
+        AWS
         about $38.40 so far at $12.80/h (estimated)  compute 1h 42m  io-wait 35m 22s
+        energy 1.25 kWh
         ");
     }
 
@@ -511,6 +516,7 @@ mod tests {
             libnvidia-ml.so.1 could not be opened: no such file
             next: install the driver
         cpu 34 %  load 3.20  memory 56.8 GiB of 468 GiB
+        AWS
         ");
     }
 }

@@ -81,7 +81,9 @@ impl Follower {
                 |row| row.get(0),
             )
             .map_err(|e| meaning("reading", &self.path, &e))?;
-        Ok(last.map_or(0, |last| u64::try_from(last - self.next + 1).unwrap_or(0)))
+        Ok(last.map_or(0, |last| {
+            u64::try_from(last.saturating_sub(self.next).saturating_add(1)).unwrap_or(0)
+        }))
     }
 
     /// At most so many of the ticks that come next, with the `Start`s between them.

@@ -7,27 +7,33 @@
 
 mod block;
 mod columns;
+mod cursor;
 mod error;
 mod follow;
 mod import;
 mod lock;
 mod marks;
+mod merge;
+mod minute_rows;
 mod minutes;
+mod pace;
 mod place;
 mod reader;
-mod replay;
 mod schema;
+mod shift;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
+pub use cursor::{Cursor, Records};
 pub use error::RecordError;
 pub use follow::Follower;
 pub use import::{Import, ImportError, ImportOptions, LogFeed, Warning};
 pub use marks::{Mark, Marks};
+pub use merge::{Merge, Merged};
+pub use minute_rows::{MinuteRow, NamedDevice};
 pub use place::{Journal, vanishes_with_container};
-pub use reader::{Reader, Record, Records, StartRecord};
-pub use replay::Replay;
+pub use reader::{Reader, Record, StartRecord};
 pub use schema::SCHEMA_VERSION;
 pub use writer::{Limits, Writer};

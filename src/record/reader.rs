@@ -35,9 +35,12 @@ pub enum Record {
 /// An open recording. It may be written while it is read.
 pub struct Reader {
     pub(super) db: Connection,
-    path: PathBuf,
+    pub(super) path: PathBuf,
     first: i64,
 }
+
+/// Rows that are read at a time.
+const ROWS: i64 = 64;
 
 impl Reader {
     /// Opens a recording.
@@ -45,20 +48,32 @@ impl Reader {
     /// # Errors
     /// It cannot be opened, is something else or too new, or is damaged where it begins.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
-        let db = open_for_reading(path)?;
-        let (first, crc) = db
+        let mut reader = Self {
+            db: open_for_reading(path)?,
+            path: path.to_owned(),
+            first: 1,
+        };
+        reader.refresh()?;
+        Ok(reader)
+    }
+
+    /// Looks again which tick is the first: while a file is written, its oldest blocks may go.
+    ///
+    /// # Errors
+    /// The file is damaged where it begins.
+    pub fn refresh(&mut self) -> Result<(), RecordError> {
+        let broken = |what: &str| damaged(&self.path, None, what);
+        let (first, crc) = self
+            .db
             .query_row("SELECT first, crc FROM recording", [], |row| {
                 Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
             })
-            .map_err(|error| damaged(path, None, &error.to_string()))?;
+            .map_err(|error| broken(&error.to_string()))?;
         if crc != first_crc(first) {
-            return Err(damaged(path, None, "its first row is not what was written"));
+            return Err(broken("its first row is not what was written"));
         }
-        Ok(Self {
-            db,
-            path: path.to_owned(),
-            first,
-        })
+        self.first = first;
+        Ok(())
     }
 
     /// The file.
@@ -139,9 +154,29 @@ impl Reader {
         self.start_of(query, n)
     }
 
-    fn start_at(&self, n: i64) -> Result<Option<StartRecord>, RecordError> {
+    pub(super) fn start_at(&self, n: i64) -> Result<Option<StartRecord>, RecordError> {
         let query = "SELECT n, at_ns, fresh, crc, body FROM starts WHERE n = ?1 \
                      ORDER BY rowid DESC LIMIT 1";
+        self.start_of(query, n)
+    }
+
+    /// The first `Start` after a tick.
+    ///
+    /// # Errors
+    /// The file is damaged there.
+    pub fn start_after(&self, n: i64) -> Result<Option<StartRecord>, RecordError> {
+        let query = "SELECT n, at_ns, fresh, crc, body FROM starts WHERE n > ?1 \
+                     ORDER BY n, rowid DESC LIMIT 1";
+        self.start_of(query, n)
+    }
+
+    /// The last fresh `Start` at or before a tick: where its session begins.
+    ///
+    /// # Errors
+    /// The file is damaged there.
+    pub fn fresh_before(&self, n: i64) -> Result<Option<StartRecord>, RecordError> {
+        let query = "SELECT n, at_ns, fresh, crc, body FROM starts WHERE n <= ?1 AND fresh <> 0 \
+                     ORDER BY n DESC, rowid DESC LIMIT 1";
         self.start_of(query, n)
     }
 
@@ -177,22 +212,8 @@ impl Reader {
         }))
     }
 
-    /// Everything from a tick on, in order. Memory is that of one block. Ends at what is written by now; after damage
-    /// there is one error, and nothing.
-    #[must_use]
-    pub fn records(&self, from: i64) -> Records<'_> {
-        Records {
-            reader: self,
-            next: from.max(self.first),
-            ready: VecDeque::new(),
-            start_told: false,
-            after: None,
-            over: false,
-        }
-    }
-
     /// The ticks that begin with this number, as they stand together in the file.
-    fn portion(&self, n: i64) -> Result<VecDeque<Tick>, String> {
+    pub(super) fn portion(&self, n: i64) -> Result<VecDeque<Tick>, String> {
         // One view of the file: a writer may make a block of the rows between two queries.
         let _view = self
             .db
@@ -227,114 +248,67 @@ impl Reader {
             ticks.drain(..skipped.min(ticks.len()));
             return Ok(ticks);
         }
-        self.row(n)
+        self.rows(n)
     }
 
-    /// One tick that is still a row. None: either the recording ends here, or something is missing.
-    fn row(&self, n: i64) -> Result<VecDeque<Tick>, String> {
-        let row = self
+    /// Ticks that are still rows, some at a time. None: either the recording ends here, or something is missing.
+    fn rows(&self, n: i64) -> Result<VecDeque<Tick>, String> {
+        let failed = |error: rusqlite::Error| error.to_string();
+        let mut query = self
+            .db
+            .prepare("SELECT n, at_ns, crc, body FROM tail WHERE n >= ?1 ORDER BY n LIMIT ?2")
+            .map_err(failed)?;
+        let mut rows = query.query([n, ROWS]).map_err(failed)?;
+        let mut ticks = VecDeque::new();
+        let mut next = n;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let read = || -> rusqlite::Result<(i64, i64, i64, Vec<u8>)> {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+            };
+            let (found, at_ns, crc, body) = read().map_err(failed)?;
+            let tick = (found == next && row_crc(&[found, at_ns], &body) == crc)
+                .then(|| postcard::from_bytes(&body).ok())
+                .flatten();
+            match tick {
+                Some(tick) => ticks.push_back(tick),
+                // What stands before it is given first; then it is met again.
+                None if !ticks.is_empty() => break,
+                None if found == next => return Err(format!("row {n} is not what was written")),
+                None => break,
+            }
+            next += 1;
+        }
+        if ticks.is_empty() && self.goes_on_after(n)? {
+            return Err(format!("tick {n} is missing"));
+        }
+        Ok(ticks)
+    }
+
+    /// The stored bytes of the block with a tick, for tests that spoil it.
+    #[cfg(test)]
+    pub(crate) fn block_bytes(&self, n: i64) -> Option<Vec<u8>> {
+        let query = "SELECT body FROM blocks WHERE first <= ?1 AND last >= ?1";
+        self.db.query_row(query, [n], |row| row.get(0)).ok()
+    }
+
+    fn goes_on_after(&self, n: i64) -> Result<bool, String> {
+        let later: i64 = self
             .db
             .query_row(
-                "SELECT at_ns, crc, body FROM tail WHERE n = ?1",
+                "SELECT (SELECT count(*) FROM tail WHERE n > ?1) + \
+                 (SELECT count(*) FROM (SELECT 1 FROM blocks WHERE first > ?1 LIMIT 1))",
                 [n],
-                |row| {
-                    Ok((
-                        row.get::<_, i64>(0)?,
-                        row.get::<_, i64>(1)?,
-                        row.get::<_, Vec<u8>>(2)?,
-                    ))
-                },
+                |row| row.get(0),
             )
-            .optional()
             .map_err(|error| error.to_string())?;
-        let Some((at_ns, crc, body)) = row else {
-            let later: i64 = self
-                .db
-                .query_row(
-                    "SELECT (SELECT count(*) FROM tail WHERE n > ?1) + \
-                     (SELECT count(*) FROM (SELECT 1 FROM blocks WHERE first > ?1 LIMIT 1))",
-                    [n],
-                    |row| row.get(0),
-                )
-                .map_err(|error| error.to_string())?;
-            return if later > 0 {
-                Err(format!("tick {n} is missing"))
-            } else {
-                Ok(VecDeque::new())
-            };
-        };
-        let tick = postcard::from_bytes(&body).ok();
-        tick.filter(|_| row_crc(&[n, at_ns], &body) == crc)
-            .map(|tick| VecDeque::from([tick]))
-            .ok_or_else(|| format!("row {n} is not what was written"))
+        Ok(later > 0)
     }
 }
 
-fn damaged(path: &Path, after: Option<Timestamp>, what: &str) -> RecordError {
+pub(super) fn damaged(path: &Path, after: Option<Timestamp>, what: &str) -> RecordError {
     RecordError::Damaged {
         path: path.to_owned(),
         after,
         what: what.to_owned(),
-    }
-}
-
-/// The records of a recording from a tick on.
-pub struct Records<'a> {
-    reader: &'a Reader,
-    next: i64,
-    ready: VecDeque<Tick>,
-    start_told: bool,
-    after: Option<Timestamp>,
-    over: bool,
-}
-
-impl Records<'_> {
-    /// Number of the tick that comes next.
-    #[must_use]
-    pub const fn next_number(&self) -> i64 {
-        self.next
-    }
-
-    fn damage(&mut self, what: &str) -> RecordError {
-        self.over = true;
-        damaged(&self.reader.path, self.after, what)
-    }
-}
-
-impl Iterator for Records<'_> {
-    type Item = Result<Record, RecordError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.over {
-            return None;
-        }
-        if self.ready.is_empty() {
-            match self.reader.portion(self.next) {
-                Ok(ticks) if ticks.is_empty() => {
-                    self.over = true;
-                    return None;
-                }
-                Ok(ticks) => self.ready = ticks,
-                Err(what) => return Some(Err(self.damage(&what))),
-            }
-            // Starts stand where blocks begin, nowhere else.
-            self.start_told = false;
-        }
-        if !self.start_told {
-            self.start_told = true;
-            match self.reader.start_at(self.next) {
-                Ok(Some(start)) => return Some(Ok(Record::Start(start))),
-                Ok(None) => {}
-                Err(RecordError::Damaged { what, .. }) => return Some(Err(self.damage(&what))),
-                Err(error) => {
-                    self.over = true;
-                    return Some(Err(error));
-                }
-            }
-        }
-        let tick = self.ready.pop_front()?;
-        self.after = Some(tick.at);
-        self.next += 1;
-        Some(Ok(Record::Tick(self.next - 1, Box::new(tick))))
     }
 }

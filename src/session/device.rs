@@ -19,9 +19,9 @@ const COUNTER_CEILING: f64 = 1.3;
 /// Counters further apart than this many intervals give no rate.
 const RATE_INTERVALS: f64 = 5.0;
 /// No device draws more: the largest module's limit is 2.9 kW. An energy counter that grows faster is wrong.
-const ENERGY_CEILING_W: f64 = 20_000.0;
+pub(crate) const ENERGY_CEILING_W: f64 = 20_000.0;
 /// Time under a reason grows by at most a second each second, give or take the driver's own clock.
-const REASON_CEILING: f64 = 1.1;
+pub(crate) const REASON_CEILING: f64 = 1.1;
 /// Device processes and hops kept of one device at most.
 pub(crate) const PROCESSES_KEPT: usize = 1024;
 
@@ -97,6 +97,8 @@ pub(crate) struct DeviceState {
     pub(crate) steady: (u8, u8),
     /// Link as last announced; generation 0 before it was seen in use.
     pub(crate) link: Option<(u8, u8)>,
+    /// Which work it did at the last tick, as a number.
+    pub(crate) work_key: u64,
     /// What the rules remember of it.
     pub(crate) judged: Option<Box<Memory>>,
 }
@@ -142,6 +144,7 @@ impl DeviceState {
             slow_polls: 0,
             steady: (0, 0),
             link: None,
+            work_key: 0,
             judged: None,
         }
     }

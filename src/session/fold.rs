@@ -5,7 +5,7 @@ use super::device::DeviceState;
 use super::known::{
     best_generation, is_doubtful, is_held_below_limit, link_in_use, link_plate, xid_replaces,
 };
-use super::{EVENTS_KEPT, Instant, Series, Session, bounded, happen};
+use super::{EVENTS_KEPT, Instant, Series, Session, bounded, gap, happen};
 use crate::ledger::{BoardStep, DeviceStep, Step};
 use crate::model::{
     Absent, Change, DeviceId, Event, EventKind, Figure, Phase, PlateEntry, PsiScope, Tick,
@@ -13,6 +13,7 @@ use crate::model::{
 };
 use crate::units::MonoTime;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Wall and boot clock may differ by this much between two ticks; more is a jump.
 const CLOCK_JUMP_S: f64 = 2.0;
@@ -29,6 +30,7 @@ impl Session {
     /// Takes one tick in.
     pub fn fold(&mut self, tick: &Tick) {
         let mut events: Vec<Event> = Vec::new();
+        let before = self.start.last.map_or(tick.interval, |last| last.interval);
         self.clocks(tick, &mut events);
         self.start.last = Some(Instant {
             seq: tick.seq,
@@ -46,7 +48,7 @@ impl Session {
         if let Some(host) = &tick.host {
             self.start.host_sample = Some((tick.mono, host.clone()));
         }
-        self.samples(tick, &mut events);
+        self.samples(tick, before.max(tick.interval), &mut events);
         self.events_of(tick, &mut events);
         self.derive();
         self.observe(tick);
@@ -100,8 +102,13 @@ impl Session {
         }
     }
 
-    fn samples(&mut self, tick: &Tick, events: &mut Vec<Event>) {
+    /// `pace`: the longer of this tick's and the previous one's interval.
+    fn samples(&mut self, tick: &Tick, pace: Duration, events: &mut Vec<Event>) {
         let interval_s = tick.interval.as_secs_f64();
+        let unhurried = Moment {
+            now: tick.mono,
+            interval_s: pace.as_secs_f64(),
+        };
         let said_silent = |id: &DeviceId| {
             tick.changes
                 .iter()
@@ -131,6 +138,9 @@ impl Session {
                 && !said_silent(&sample.device)
             {
                 happen::answers(state, tick.at, events);
+            }
+            if let Some(told) = gap::told(state, sample, unhurried) {
+                events.push(told.event(state, tick.at));
             }
             state.take(sample, interval_s);
         }

@@ -19,9 +19,8 @@ const PAST_KEPT: usize = 256;
 const LATELY: f64 = 3.0;
 
 /// The rules, and room that each tick uses again.
-#[derive(Clone)]
 pub(super) struct Judge {
-    pub(super) rules: RuleSet,
+    rules: Arc<RuleSet>,
     points: Vec<PeerPoint>,
     groups: Vec<(Arc<str>, Peers)>,
     scratch: Vec<f64>,
@@ -40,6 +39,15 @@ pub fn limits(config: &Config) -> Limits {
 
 impl Judge {
     pub(super) fn new(rules: RuleSet) -> Self {
+        Self::of(Arc::new(rules))
+    }
+
+    /// Takes a configuration's thresholds.
+    pub(super) fn set_limits(&mut self, limits: Limits) {
+        Arc::make_mut(&mut self.rules).set_limits(limits);
+    }
+
+    fn of(rules: Arc<RuleSet>) -> Self {
         Self {
             rules,
             points: Vec::new(),
@@ -47,6 +55,13 @@ impl Judge {
             scratch: Vec::new(),
             turns: Vec::new(),
         }
+    }
+}
+
+/// A copy has rules in common and room of its own.
+impl Clone for Judge {
+    fn clone(&self) -> Self {
+        Self::of(self.rules.clone())
     }
 }
 
@@ -82,6 +97,7 @@ impl Session {
                 .and_then(|i| host_processes.get(i))
         };
         for ((state, derived), point) in start.devices.iter_mut().zip(&self.derived).zip(&*points) {
+            let device = state.device.clone();
             let mut memory = state.judged.take().unwrap_or_default();
             let peers = point
                 .model
@@ -89,10 +105,10 @@ impl Session {
                 .and_then(|model| groups.iter().find(|(name, _)| name == model))
                 .map_or(&alone, |(_, peers)| peers);
             let entry = plates.find(&state.device.name).map(AsRef::as_ref);
-            let device = state.device.clone();
             let mut seen = seen(&device, state, derived, entry, peers, tick, moment, find);
             seen.dt = memory.passed(tick.mono).min(2.0 * moment.interval_s);
             seen.all_lost = all_lost;
+            state.work_key = seen.owners.key;
             seen.host_cores = start.host.cores.ok().map(f64::from);
             turns.clear();
             rules.look(&mut memory, &seen, turns);
@@ -149,6 +165,7 @@ fn point(state: &DeviceState, derived: &Derived) -> PeerPoint {
     };
     PeerPoint {
         model: Some(device.name.clone()),
+        key: state.work_key,
         utilization: now(Figure::Utilization),
         span: derived.power_span,
         clock_mhz: now(Figure::Clock),
@@ -276,6 +293,9 @@ fn seen<'a, 'p>(
         tx_saturation: lately(Figure::PcieTxSaturation),
         nvlink_links: lately(Figure::NvlinkLinks),
         nvlink_up: lately(Figure::NvlinkUp),
+        nvlink_expected: sold.is_some_and(|e| {
+            &*e.form == "sxm" && e.nvlink_total_bytes_per_s.is_some_and(|rate| rate > 0.0)
+        }),
         nvlink_bytes_per_s: sum(lately(Figure::NvlinkRx), lately(Figure::NvlinkTx)),
         nvlink_errors: now(Figure::NvlinkErrors),
         energy_j: now(Figure::Energy),

@@ -4,6 +4,7 @@ mod change;
 mod derive;
 mod device;
 mod fold;
+mod gap;
 mod happen;
 mod held;
 mod judge;
@@ -103,7 +104,39 @@ impl Start {
             ..Self::default()
         }
     }
+
+    /// As a recording keeps it.
+    ///
+    /// # Errors
+    /// Something in it cannot be written.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, StartError> {
+        postcard::to_allocvec(self).map_err(|_| StartError)
+    }
+
+    /// From a recording's bytes.
+    ///
+    /// # Errors
+    /// They are of another version's making.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, StartError> {
+        postcard::from_bytes(bytes).map_err(|_| StartError)
+    }
+
+    /// What had happened by then, newest last; at most the last thousand.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// The devices that were remembered.
+    pub fn device_ids(&self) -> impl Iterator<Item = &DeviceId> {
+        self.devices.iter().map(|state| &state.device.id)
+    }
 }
+
+/// The bytes are not those of a `Start` of this version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the session in it is of another version's making")]
+pub struct StartError;
 
 /// Folds ticks.
 #[derive(Clone)]
@@ -138,7 +171,7 @@ impl Session {
     /// Goes on from a `Start` that says more than what was folded so far; the charts stay.
     pub fn take_up(&mut self, start: Start) {
         self.ledger = Ledger::new(&start.config, start.ledger.clone());
-        self.judge.rules.set_limits(limits(&start.config));
+        self.judge.set_limits(limits(&start.config));
         self.start = start;
         let moment = self.moment();
         self.derived = self
@@ -149,8 +182,9 @@ impl Session {
             .collect();
     }
 
-    /// Takes another configuration; what was folded stays.
+    /// Takes another configuration; what was folded stays. All rules look from now on.
     pub fn configure(&mut self, config: Config) {
+        self.judge = Judge::new(RuleSet::all().with_limits(limits(&config)));
         let start = Start {
             config,
             ..self.start()
@@ -164,23 +198,26 @@ impl Session {
         &self.start.probes
     }
 
-    /// What has happened, newest last; at most the last thousand.
-    #[must_use]
-    pub fn events(&self) -> &[Event] {
-        &self.start.events
-    }
-
     /// What the session folds with.
     #[must_use]
     pub const fn config(&self) -> &Config {
         &self.start.config
     }
 
+    /// Charts of before the ticks that were folded, where they are known from elsewhere.
+    pub fn remember(&mut self, earlier: &BTreeMap<DeviceId, Series>) {
+        for (id, series) in &mut self.series {
+            if let Some(earlier) = earlier.get(id) {
+                series.extend_back(earlier);
+            }
+        }
+    }
+
     /// With other rules than all of them; thresholds are the configuration's.
     #[must_use]
     pub fn with_rules(mut self, rules: RuleSet) -> Self {
         self.judge = Judge::new(rules);
-        self.judge.rules.set_limits(limits(&self.start.config));
+        self.judge.set_limits(limits(&self.start.config));
         self
     }
 
@@ -222,6 +259,12 @@ impl Session {
     #[must_use]
     pub fn all_series(&self) -> &BTreeMap<DeviceId, Series> {
         &self.series
+    }
+
+    /// What happened so far, newest last; at most the last thousand.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        &self.start.events
     }
 
     fn host_process(&self, pid: u32) -> Option<&Process> {

@@ -160,7 +160,7 @@ impl Session {
                 let state = state.to_ascii_lowercase();
                 matches!(
                     state.as_str(),
-                    "queued" | "in_queue" | "pending" | "queueing"
+                    "queue" | "queued" | "in_queue" | "pending" | "queueing"
                 )
             })
     }

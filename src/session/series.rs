@@ -69,6 +69,18 @@ impl Series {
         });
     }
 
+    /// Adds the points of another series that lie before all of these, as far as they are to be kept.
+    pub fn extend_back(&mut self, earlier: &Self) {
+        let (Some(first), Some(last)) = (self.points.front(), self.points.back()) else {
+            return;
+        };
+        let (first, oldest) = (first.at, last.at.minus(self.span));
+        let before = earlier.points.iter().rev();
+        for point in before.filter(|p| p.at < first && p.at >= oldest) {
+            self.points.push_front(*point);
+        }
+    }
+
     /// The points of one track as (instant, value); a longer gap yields one absent point in its middle,
     /// so that no line is drawn over it.
     pub fn track(
@@ -136,6 +148,20 @@ mod tests {
                 (at(11), Some(11.0))
             ]
         );
+    }
+
+    #[test]
+    fn earlier_points_of_another_series_go_before_these() {
+        let mut late = Series::new(Duration::from_secs(10));
+        let mut early = late.clone();
+        (0..9).for_each(|n| early.push(at(n), [Some(n as f64); TRACKS]));
+        late.push(at(7), [Some(70.0); TRACKS]);
+        late.push(at(12), [Some(120.0); TRACKS]);
+        late.extend_back(&early);
+        let points: Vec<_> = late.track(Track::Work, Duration::from_secs(9)).collect();
+        let expected = [2, 3, 4, 5, 6].map(|n| (at(n), Some(n as f64)));
+        assert_eq!(points[..5], expected);
+        assert_eq!(points[5..], [(at(7), Some(70.0)), (at(12), Some(120.0))]);
     }
 
     #[test]

@@ -185,8 +185,10 @@ impl Body {
         let white = self.noise.normal();
         // Work strays, idling and spinning hardly: under 2 % of the limit is the facts' mark of a hang.
         let works = activity.power_w.is_some() && !activity.flat;
+        // The facts' deviation is of work near its plate; less power strays less.
+        let share = (wanted / (0.5 * part.plate_w)).min(1.0);
         let stray = if works {
-            slow + fast * 0.008 * part.plate_w
+            (slow + fast * 0.008 * part.plate_w) * share
         } else {
             slow * 0.15
         };

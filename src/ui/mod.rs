@@ -3,8 +3,10 @@
 pub mod glyphs;
 mod look;
 pub mod run;
+mod tape;
 pub mod terminal;
 pub mod theme;
 pub mod views;
 
 pub use look::Look;
+pub use tape::Tape;

@@ -1,9 +1,11 @@
 //! The screen's loop: ticks, keys and signals in, frames out. Nothing here blocks but the terminal itself.
 
 use super::look::Look;
+use super::tape::{Tape, played};
 use super::terminal::{self, Input, InputError, Screen, ScreenError, Signal, Signals};
 use super::views;
 use crate::app::keymap::Key;
+use crate::app::playback::{Order, Played};
 use crate::app::{App, Effect, News};
 use crate::model::{Control, FeedHandle};
 use crossterm::clipboard::CopyToClipboard;
@@ -20,6 +22,8 @@ pub struct Running {
     pub news: UnboundedReceiver<News>,
     /// Steers the source.
     pub feed: FeedHandle,
+    /// The recording that can be looked into, where there is one.
+    pub tape: Option<Tape>,
 }
 
 /// Which source the user wants now.
@@ -82,11 +86,19 @@ pub async fn run(
                 }
                 None
             },
+            played = played(running.tape.as_mut()) => {
+                match played {
+                    Played::Frame(frame) => running.app.show(frame),
+                    Played::Failed(reason) => running.app.playback_failed(&reason, look.text),
+                }
+                None
+            },
         };
         match effect {
             Some(Effect::Quit) => break,
             Some(Effect::Interval(interval)) => running.feed.tell(Control::Interval(interval)),
             Some(Effect::Speed(speed)) => running.feed.tell(Control::Speed(speed)),
+            Some(Effect::Play(order)) => ask(&mut running, order, look),
             Some(Effect::Copy(text)) => copy(&mut screen, &text)?,
             Some(Effect::Mark(text)) => running.feed.tell(Control::Mark(text)),
             Some(Effect::Redraw) => screen.repaint(),
@@ -127,6 +139,16 @@ fn take(running: &mut Running, news: News) {
         running.app.hear(news);
     }
     running.app.refresh();
+}
+
+/// Asks the recording for something.
+fn ask(running: &mut Running, order: Order, look: &Look) {
+    let Some(tape) = &mut running.tape else {
+        return;
+    };
+    if let Err(error) = tape.ask(order) {
+        running.app.playback_failed(&error.to_string(), look.text);
+    }
 }
 
 fn draw(screen: &mut Screen, app: &mut App, look: &Look) -> Result<(), RunError> {

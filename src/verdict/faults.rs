@@ -65,6 +65,7 @@ impl Rule for EccXid {
         if let Some((code, age)) = seen.xid
             && age < news
             && !XID_BENIGN.contains(&code)
+            && !(code == XID_OFF_BUS && (seen.lost || age < 15.0))
         {
             let number = f64::from(code);
             proof = proof.with(Witness::Xid, number, Equal, (number, Whose::Device), news);

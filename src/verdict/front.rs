@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 /// Time constant of the smoothed numbers in seconds: a few of a driver's sample periods.
 const TAU_S: f64 = 10.0;
+/// Time constant of what must last.
+const MINUTE_S: f64 = 60.0;
 /// Time constant of a device's own past.
 const PAST_S: f64 = 600.0;
 /// A second with less utilization than this had no work.
@@ -36,6 +38,10 @@ pub(crate) struct Front {
     pub(crate) pressure: Smooth,
     pub(crate) io_full: Smooth,
     pub(crate) quota: Smooth,
+    /// Over a minute: what is said to be sure must not be a moment's.
+    pub(crate) quota_long: Smooth,
+    pub(crate) utilization_long: Smooth,
+    pub(crate) cap_long: Smooth,
     /// Work of this device's own past: the level that a fall is held against. It stands still while less is done.
     pub(crate) past_span: Smooth,
     /// Seconds without work.
@@ -122,6 +128,7 @@ impl Front {
         smooth(&mut self.clock, seen.clock_mhz);
         smooth(&mut self.sm, seen.sm_active);
         if let Some(utilization) = seen.utilization {
+            self.utilization_long.take(utilization, dt, MINUTE_S);
             // What stood still for a known reason is no part of a rhythm.
             if self.pause.is_none() {
                 self.rests.push(utilization < REST);
@@ -158,7 +165,11 @@ impl Front {
         if seen.host.is_some() {
             smooth(&mut self.pressure, seen.host(|h| h.psi_cpu_some_ratio));
             smooth(&mut self.io_full, seen.host(|h| h.psi_io_full_ratio));
-            smooth(&mut self.quota, seen.host(|h| h.cgroup_throttled_ratio));
+            let quota = seen.host(|h| h.cgroup_throttled_ratio);
+            smooth(&mut self.quota, quota);
+            if let Some(quota) = quota {
+                self.quota_long.take(quota, dt, MINUTE_S);
+            }
         }
         if let Some(waiting) = seen.owners.waiting
             && self.pause.is_none()
@@ -185,6 +196,9 @@ impl Front {
         }
         let [cap, _, software, hardware, brake] = self.reason_share;
         let counted = seen.reason_s.iter().any(Option::is_some);
+        if seen.reason_s[0].is_some() {
+            self.cap_long.take(cap, seen.dt, MINUTE_S);
+        }
         if seen.bits.is_none() && !counted {
             return;
         }

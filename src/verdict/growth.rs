@@ -155,6 +155,13 @@ impl Rule for MemoryLeak {
             );
         proof.at_once = true;
         proof.back_s = window;
+        // An estimate near the threshold is a suspicion.
+        let slowest = growth
+            .leak
+            .into_iter()
+            .flatten()
+            .fold(f32::INFINITY, f32::min);
+        proof.can_be_sure = f64::from(slowest) >= 1.2 * limits.value(T::LeakGrowth);
         Answer::Yes(proof)
     }
 }

@@ -95,7 +95,11 @@ impl Rule for HostThrottled {
         let Some(low) = Low::of(memory, seen) else {
             return Answer::No;
         };
-        let sure = share >= call;
+        let sure = memory
+            .front
+            .quota_long
+            .get(20.0)
+            .is_some_and(|long| long >= call);
         let threshold = if sure { call } else { watch };
         let proof = Proof::of(Cause::HostThrottled).with(
             Witness::CgroupThrottled,
@@ -249,11 +253,24 @@ pub(crate) struct Network {
     errors: Smooth,
     rdma: Smooth,
     net: Smooth,
-    /// InfiniBand has carried something.
-    rdma_used: bool,
 }
 
 impl Network {
+    /// Signs of loss, fewer than a verdict needs.
+    pub(crate) fn troubled(&self, limits: &Limits) -> bool {
+        let segments = self.segments.get(10.0).filter(|s| *s > 0.0);
+        let lost = segments.and_then(|s| Some(self.again.get(10.0)? / s));
+        lost.is_some_and(|l| l > 0.5 * limits.value(T::NetworkLoss))
+            || self.errors.get(10.0).is_some_and(|e| e > 0.0)
+            || self.fell_back()
+    }
+
+    /// InfiniBand is there and carries nothing, while the network card is busy.
+    fn fell_back(&self) -> bool {
+        self.rdma.get(10.0).is_some_and(|r| r < 1e6)
+            && self.net.get(10.0).is_some_and(|n| n > 0.5e9)
+    }
+
     fn take(&mut self, seen: &Seen<'_>) {
         let dt = seen.dt;
         let per_s = |count: f64| if dt > 0.0 { count / dt } else { 0.0 };
@@ -277,7 +294,6 @@ impl Network {
         );
         if let Some(rdma) = rdma {
             self.rdma.take(rdma, dt, 30.0);
-            self.rdma_used |= rdma > 1e6;
         }
         let net = both(
             seen.host(|h| h.net_rx_bytes_per_s),
@@ -315,7 +331,7 @@ impl Rule for NetworkIo {
         let errors = network.errors.get(10.0).map(|e| e * 60.0);
         let errs = errors.filter(|e| *e >= errors_most);
         let (rdma, net) = (network.rdma.get(10.0), network.net.get(10.0));
-        let fell_back = rdma.is_some_and(|r| r < 1e6) && net.is_some_and(|n| n > 0.5e9);
+        let fell_back = network.fell_back();
         if loses.is_none() && errs.is_none() && !fell_back {
             let blind = segments.is_none() && errors.is_none() && rdma.is_none();
             return if blind { Answer::NotEnough } else { Answer::No };

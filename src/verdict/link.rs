@@ -122,14 +122,14 @@ impl Rule for PcieSaturated {
         let Some((witness, share)) = full(memory, seen) else {
             return Answer::No;
         };
-        if memory.front.span.get(5.0).is_none() {
+        let Some(span) = seen.span else {
             return Answer::NotEnough;
-        }
-        let Some(span) = low_work(memory, limits) else {
-            return Answer::No;
         };
+        if span >= limits.value(T::SaturatedWork) {
+            return Answer::No;
+        }
         let traffic = seen.pcie().unwrap_or(0.0);
-        let proof = Proof::of(Cause::PcieSaturated)
+        let mut proof = Proof::of(Cause::PcieSaturated)
             .with(witness, share, AtLeast, limits.get(T::SaturatedRatio), 20.0)
             .with(
                 Witness::PowerSpan,
@@ -155,6 +155,11 @@ impl Rule for PcieSaturated {
                     0.0,
                 ),
             );
+        let bits = match witness {
+            Witness::LinkRx => &memory.front.full_rx,
+            _ => &memory.front.full_tx,
+        };
+        proof.back_s = bits.oldest(seen.looks(20.0)).saturating_sub(1) as f64 * seen.interval_s;
         Answer::Yes(proof)
     }
 }
@@ -181,6 +186,10 @@ impl Rule for NvlinkDown {
             } else if let Some(peers) = peers.filter(|peers| up < *peers) {
                 holds = true;
                 proof = proof.with(Witness::NvlinkUp, up, Less, (peers, Whose::Baseline), 0.0);
+            } else if up == 0.0 && seen.nvlink_expected && seen.nvlink_links > Some(0.0) {
+                holds = true;
+                let links = seen.nvlink_links.unwrap_or(0.0);
+                proof = proof.with(Witness::NvlinkUp, up, Less, (links, Whose::Plate), 0.0);
             } else if let Some(links) = seen.nvlink_links.filter(|l| up > 0.0 && up < *l) {
                 // Boards exist that never had all of them: a suspicion, no more.
                 holds = true;

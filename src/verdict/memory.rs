@@ -184,7 +184,9 @@ impl Memory {
         span: Span,
         turns: &mut Vec<Turn>,
     ) {
-        let index = match self.watches.iter().position(|w| w.cause == cause) {
+        let at = self.watches.iter().position(|w| w.cause == cause);
+        let new = at.is_none();
+        let index = match at {
             Some(index) => index,
             None => {
                 let back = jiff::SignedDuration::try_from_secs_f64(proof.back_s + seen.dt);
@@ -203,6 +205,10 @@ impl Memory {
             }
         };
         if let Some(watch) = self.watches.get_mut(index) {
+            // How much of the interval before its first look it lasted is not known: that counts nothing.
+            if !new {
+                watch.held_s += seen.dt;
+            }
             watch.yes(seen, proof, span, turns);
         }
     }
@@ -329,7 +335,6 @@ impl Watch {
     }
 
     fn yes(&mut self, seen: &Seen<'_>, proof: &Proof, span: Span, turns: &mut Vec<Turn>) {
-        self.held_s += seen.dt;
         (self.seen, self.seen_at) = (seen.now, seen.at);
         (self.state, self.counts) = (proof.state, proof.counts);
         self.can_be_sure = proof.can_be_sure;

@@ -2,7 +2,7 @@
 
 use crate::model::{Cause, Threshold as T};
 
-/// First hit wins: faults, brake and heat, hang, link, host, storage and network, starvation, clocks, peers, known
+/// First hit wins: faults, brake and heat, hang, link, host, storage and network, starvation, limits, peers, clocks, known
 /// pauses, kinds of work, idle (facts on diagnosis, section 8).
 pub(crate) const ORDER: [Cause; 32] = [
     Cause::DeviceLost,
@@ -21,9 +21,9 @@ pub(crate) const ORDER: [Cause; 32] = [
     Cause::InputStarved,
     Cause::PlateMismatch,
     Cause::PowerCap,
+    Cause::Straggler,
     Cause::ClockLocked,
     Cause::PowerDrift,
-    Cause::Straggler,
     Cause::LaunchBound,
     Cause::MemoryLeak,
     Cause::PanelDisagrees,

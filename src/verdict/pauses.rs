@@ -235,7 +235,7 @@ impl Rule for EvalPause {
         let (times, whose) = limits.get(T::PauseLonger);
         let earlier = memory.pauses.longest_s;
         if memory.pauses.earlier == 0 || lasts > times * earlier {
-            return Answer::No;
+            return another_level(memory, seen, lasts);
         }
         memory.front.pause = Some(Cause::EvalPause);
         Answer::Yes(Proof::of(Cause::EvalPause).with(
@@ -246,6 +246,26 @@ impl Rule for EvalPause {
             lasts,
         ))
     }
+}
+
+/// A first time at another level of work, still busy and held back by nothing: named, but it excuses nothing.
+fn another_level(memory: &Memory, seen: &Seen<'_>, lasts: f64) -> Answer {
+    let front = &memory.front;
+    let busy = seen.utilization.is_some_and(|u| u >= 0.4);
+    let looks = seen.looks(20.0);
+    let slowed = [&front.heat, &front.brake]
+        .iter()
+        .any(|bits| bits.share(looks, 1).is_some_and(|share| share > 0.2));
+    if !busy || slowed || lasts > LONGEST_S {
+        return Answer::No;
+    }
+    Answer::Yes(Proof::of(Cause::EvalPause).with(
+        Witness::PauseSeconds,
+        lasts,
+        Less,
+        (LONGEST_S, Whose::Config),
+        lasts,
+    ))
 }
 
 /// Owners, memory and power moved together: another phase, or another job (facts, card C12).

@@ -15,6 +15,8 @@ const PEERS: usize = 3;
 pub struct PeerPoint {
     /// The model: only equals are compared. `None` for slices and devices that say nothing.
     pub model: Option<Arc<str>>,
+    /// Which programs with which arguments own it (see `Owners::key`).
+    pub key: u64,
     /// Utilization now.
     pub utilization: Option<f64>,
     /// Power span now.
@@ -40,6 +42,8 @@ pub struct Peers {
     pub working: usize,
     /// At next to no utilization.
     pub resting: usize,
+    /// Whose work waits: the programs of a device that spins.
+    pub waiting_key: Option<u64>,
     /// Median power span.
     pub span: Option<f64>,
     /// Median clock.
@@ -72,6 +76,11 @@ impl Peers {
             links_up: median(|p| p.links_up),
             of_reference: median(|p| p.of_reference),
             count: group().count(),
+            waiting_key: group()
+                .filter(busy)
+                .find(|p| p.span.is_some_and(|s| s <= spin))
+                .map(|p| p.key)
+                .filter(|key| *key != 0),
             waiting: group()
                 .filter(busy)
                 .filter(|p| p.span.is_some_and(|s| s <= spin))

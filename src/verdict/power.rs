@@ -76,7 +76,8 @@ impl Rule for PowerCap {
         let looks = seen.looks(20.0);
         let told = front.cap.share(looks, 1);
         let by_bit = seen.bits.is_some_and(|b| b & BIT_CAP != 0) || front.cap.count(1) > 0;
-        let at_limit = power >= 0.95 * limit;
+        // Where reasons are read they say whether the limit binds; else the draw does.
+        let at_limit = told.is_none() && power >= 0.97 * limit;
         let clock = seen.clock_ratio();
         let full = seen.default_limit_w.or(seen.plate_w).filter(|p| *p > 0.0);
         let (lowered, whose) = limits.get(T::CapLimit);

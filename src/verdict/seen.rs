@@ -153,6 +153,8 @@ pub struct Seen<'a> {
     pub tx_saturation: Option<f64>,
     pub nvlink_links: Option<f64>,
     pub nvlink_up: Option<f64>,
+    /// The model is never sold without NVLink between its boards.
+    pub nvlink_expected: bool,
     pub nvlink_bytes_per_s: Option<f64>,
     pub nvlink_errors: Option<f64>,
     pub energy_j: Option<f64>,

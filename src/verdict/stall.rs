@@ -46,7 +46,7 @@ impl Rule for CollectiveWait {
             return Answer::NotEnough;
         };
         let Some(spin) = memory.front.spin else {
-            return Answer::No;
+            return rests_while_peers_spin(memory, seen, limits);
         };
         let limit = seen.limit_w.or(seen.plate_w).unwrap_or(0.0);
         let flat = flat(seen, &spin, limits);
@@ -165,6 +165,58 @@ impl Rule for CollectiveWait {
     }
 }
 
+/// The other side of a hang: this device rests with its memory held while another of the same work spins, and none of
+/// its peers works (facts, card C1: one at 0 %, the rest at 100 %, or the inverse).
+fn rests_while_peers_spin(memory: &Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
+    let peers = seen.peers;
+    let same = peers.waiting_key.is_some_and(|key| key == seen.owners.key);
+    let rests = seen.utilization.is_some_and(|u| u < 0.05);
+    let held = seen.owners.held_bytes.is_some_and(|bytes| bytes > 0.0);
+    if !same || !rests || !held || peers.working > 0 {
+        return Answer::No;
+    }
+    let (Some(utilization), Some(idle)) = (seen.utilization, memory.front.idle) else {
+        return Answer::No;
+    };
+    let lasted = seen.now.seconds_since(idle);
+    let mut proof = Proof::of(Cause::CollectiveWait)
+        .with(
+            Witness::PeersWaiting,
+            peers.waiting as f64,
+            AtLeast,
+            (1.0, Whose::Baseline),
+            0.0,
+        )
+        .with(
+            Witness::Utilization,
+            utilization,
+            Less,
+            (0.05, Whose::Config),
+            lasted,
+        )
+        .with_some(
+            Witness::LinkTraffic,
+            seen.pcie(),
+            AtMost,
+            limits.get(T::WaitTraffic),
+            0.0,
+        )
+        .not(
+            Cause::IdleBilled,
+            evidence(
+                Witness::PeersWaiting,
+                peers.waiting as f64,
+                AtLeast,
+                (1.0, Whose::Baseline),
+                0.0,
+            ),
+        );
+    proof.can_be_sure = seen
+        .pcie()
+        .is_none_or(|t| t <= limits.value(T::WaitTraffic));
+    Answer::Yes(proof)
+}
+
 /// Input that comes too slowly: work in bursts, or less of it than could be, while the owners' CPUs are at their end
 /// (facts, card C2).
 pub(super) struct InputStarved;
@@ -182,6 +234,11 @@ impl Rule for InputStarved {
         if front.pause.is_some() || front.spin.is_some() {
             return Answer::No;
         }
+        // Held at its quota is another cause, with a name of its own.
+        let throttled = front.quota.get(5.0);
+        if throttled.is_some_and(|share| share >= limits.value(T::QuotaWatch)) {
+            return Answer::No;
+        }
         let (idle, idle_whose) = limits.get(T::StarvedIdle);
         let (cpu_most, cpu_whose) = limits.get(T::StarvedCpu);
         let long = front.rests.share(seen.looks(300.0), 15).unwrap_or(0.0);
@@ -194,7 +251,9 @@ impl Rule for InputStarved {
             || (pressure.is_some_and(|p| p >= 0.10) && cpu.is_none_or(|c| c >= 0.5 * cpu_most));
         // One worker at the end of its core starves a device too, wherever more cores lie idle.
         let one_core = seen.owners.cores.is_some_and(|c| (0.9..1.3).contains(&c));
-        let less = utilization < 0.97 * (1.0 - idle) && utilization > 0.02;
+        let most = 0.97 * (1.0 - idle);
+        let minute = front.utilization_long.get(15.0);
+        let less = utilization < most && minute.is_some_and(|u| u < most) && utilization > 0.02;
         let base = Proof::of(Cause::InputStarved);
         let mut proof = if rhythm {
             base.with(Witness::IdleShare, long, AtLeast, (idle, idle_whose), 300.0)
@@ -210,7 +269,7 @@ impl Rule for InputStarved {
                 Witness::Utilization,
                 utilization,
                 Less,
-                (0.97 * (1.0 - idle), idle_whose),
+                (most, idle_whose),
                 10.0,
             )
         } else {
@@ -279,7 +338,21 @@ impl Rule for LaunchBound {
             || seen
                 .dram_active
                 .is_some_and(|d| d >= limits.value(T::BoundMemory));
-        if utilization < 0.9 || front.spin.is_some() || bound || link_full {
+        let hangs = front
+            .spin
+            .is_some_and(|spin| !flat(seen, &spin, limits).moves);
+        if utilization < 0.9 || hangs || bound || link_full {
+            return Answer::No;
+        }
+        // Launches are one thread's work, and they always were so few: what fell is held up by something else.
+        let thread = seen.owners.cores.is_none_or(|c| (0.8..1.7).contains(&c));
+        let past = front.past_span.get(300.0).filter(|p| *p > 0.05);
+        let fell = front
+            .span
+            .get(5.0)
+            .zip(past)
+            .is_some_and(|(now, past)| now < 0.7 * past);
+        if !thread || fell || memory.network.troubled(limits) {
             return Answer::No;
         }
         if memory.holds(Cause::NetworkIo) || memory.holds(Cause::PowerSmoothing) {

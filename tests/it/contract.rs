@@ -126,8 +126,18 @@ impl Program {
             .env_clear()
             .env("HOME", home.path())
             .env("LANG", "C.UTF-8")
+            // Whoever rents out the machine of the tests is none of their business.
+            .env("NAMEPLATE_NO_PLATFORM", "1")
             .stdin(Stdio::null());
         Self { home, command }
+    }
+
+    /// With a platform, which this server stands for.
+    pub(crate) fn beside(mut self, server: &crate::support::http::Server) -> Self {
+        self.command
+            .env_remove("NAMEPLATE_NO_PLATFORM")
+            .args(["--platform-url", &server.url()]);
+        self
     }
 
     pub(crate) fn on(mut self, fake: &FakeNvml, begins: f64) -> Self {

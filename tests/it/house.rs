@@ -54,6 +54,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("libloading", &["probe"]),
     ("rusqlite", &["record"]),
     ("clap", &["cli"]),
+    ("ureq", &["platform"]),
+    ("secrecy", &["platform"]),
 ];
 
 /// The files and folders where `unsafe` may stand: where a vendor's library is called.

@@ -56,6 +56,7 @@ impl Terminal {
             ("TERM", "xterm-256color"),
             ("LANG", "C.UTF-8"),
             ("TZ", "UTC"),
+            ("NAMEPLATE_NO_PLATFORM", "1"),
         ] {
             command.env(name, value);
         }

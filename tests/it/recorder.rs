@@ -152,3 +152,112 @@ fn a_recorder_in_the_background_has_a_session_of_its_own_and_is_stopped_by_name(
     );
     assert!(record("--stop").1.starts_with("nobody records into "));
 }
+
+/// Bytes without a pattern, the same each time.
+fn noise(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+/// The bench kills hundreds (tests/bench/record.rs) and measures what each costs.
+#[test]
+fn a_recorder_that_is_killed_at_any_instant_leaves_a_file_that_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.nmp");
+    let mut state = 0x9e37_79b9_7f4a_7c15;
+    for round in 1..=6 {
+        let mut child = recorder(folder.path());
+        // Also before the file is made, and while it is.
+        std::thread::sleep(Duration::from_millis(noise(&mut state) % 400));
+        let before = ticks(&path);
+        child.kill().unwrap();
+        ended(child);
+        if path.exists() && std::fs::metadata(&path).unwrap().len() > 0 {
+            // `ticks` fails on the first thing that is not what was written.
+            assert!(ticks(&path) >= before, "round {round}");
+        }
+    }
+    let last = recorder(folder.path());
+    wait_for(&path, ticks(&path) + 2);
+    let id = rustix::process::Pid::from_child(&last);
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(ended(last).status.code(), Some(0));
+}
+
+/// A disk of its own, which is full soon. `None` where this process may not mount.
+struct SmallDisk(std::path::PathBuf);
+
+impl SmallDisk {
+    fn mount(at: &Path, bytes: u64) -> Option<Self> {
+        std::fs::create_dir_all(at).unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={bytes}"), "tmpfs"])
+            .arg(at)
+            .stderr(Stdio::null())
+            .status();
+        mounted
+            .is_ok_and(|status| status.success())
+            .then(|| Self(at.to_owned()))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[test]
+#[allow(clippy::print_stdout)]
+fn a_disk_that_fills_pauses_the_recorder_and_room_lets_it_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(&folder.path().join("disk"), 1 << 20) else {
+        println!("ignored: this process may not mount a tmpfs");
+        return;
+    };
+    let filler = disk.0.join("filler");
+    let root = folder.path().join("root");
+    std::fs::create_dir_all(&root).unwrap();
+    let path = disk.0.join("a.nmp");
+    let child = Command::new(env!("CARGO_BIN_EXE_nameplate"))
+        .args(["record", "--interval", "0.1s", "-o"])
+        .arg(&path)
+        .arg("--root")
+        .arg(&root)
+        .env("XDG_STATE_HOME", folder.path().join("state"))
+        .env("XDG_CONFIG_HOME", folder.path().join("config"))
+        .stdout(Stdio::null())
+        .stderr(std::fs::File::create(folder.path().join("said")).unwrap())
+        .spawn()
+        .unwrap();
+    wait_for(&path, 5);
+    // Somebody else takes the room.
+    let mut more = std::fs::File::create(&filler).unwrap();
+    while std::io::Write::write(&mut more, &[7; 4096]).is_ok_and(|written| written > 0) {}
+    let said = || std::fs::read_to_string(folder.path().join("said")).unwrap();
+    let until = |word: &str| {
+        let end = Instant::now() + Duration::from_secs(120);
+        while !said().contains(word) {
+            assert!(Instant::now() < end, "{}", said());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    until("paused since ");
+    let full = ticks(&path);
+    std::fs::remove_file(&filler).unwrap();
+    drop(more);
+    until("goes on since ");
+    wait_for(&path, full + 3);
+    let id = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    let status = ended(child).status;
+    assert_eq!(status.code(), Some(0), "{}", said());
+    let reader = Reader::open(&path).unwrap();
+    let fresh = reader
+        .records(1)
+        .filter(|r| matches!(r, Ok(Record::Start(s)) if s.fresh))
+        .count();
+    assert!(fresh >= 2, "what was seen meanwhile is in the next Start");
+}

@@ -2,7 +2,7 @@
 //! The long form is `cargo bench --bench verdicts`.
 
 use crate::score::{self, Record, Table};
-use nameplate::model::{Cause, Plates};
+use nameplate::model::{Cause, Plates, VerdictState};
 use nameplate::session::Session;
 use nameplate::simulate::families::{Family, HELD_BACK, clean, families};
 use std::sync::{Arc, OnceLock};
@@ -10,10 +10,14 @@ use std::sync::{Arc, OnceLock};
 /// Scenarios of each family.
 const CASES: u64 = 6;
 
-fn session() -> Session {
+fn plates() -> Arc<Plates> {
     static PLATES: OnceLock<Arc<Plates>> = OnceLock::new();
     let plates = PLATES.get_or_init(|| Arc::new(Plates::embedded().expect("the table is sound")));
-    score::session(plates)
+    plates.clone()
+}
+
+fn session() -> Session {
+    score::session(&plates())
 }
 
 fn everything() -> Vec<&'static Family> {
@@ -71,6 +75,62 @@ fn shuffled_labels_sink_the_score() {
         shuffled < 0.4 * real,
         "{shuffled} with shuffled labels, {real} with the right ones"
     );
+}
+
+#[test]
+fn a_rule_that_is_left_out_is_missed() {
+    let with = Table::of(simulated());
+    let named = |table: &Table, cause: Cause| {
+        let row = table.0.get(&cause);
+        row.map_or(0, |row| {
+            row.curve.iter().map(|(_, named)| named).sum::<usize>()
+        })
+    };
+    // Nothing has to be found out for these: the session says so where no rule speaks.
+    let plain = [Cause::None, Cause::Unknown, Cause::PanelDisagrees];
+    for cause in Cause::ALL
+        .into_iter()
+        .filter(|cause| !plain.contains(cause))
+    {
+        let about: Vec<&Family> = families().iter().filter(|f| f.about == cause).collect();
+        let without = score::drawn(&about, 0..2, &|| score::session_without(&plates(), cause));
+        assert!(named(&with, cause) > 0, "{cause:?} is never named");
+        let left = named(&Table::of(&without), cause);
+        assert_eq!(left, 0, "{cause:?} is named without its rule");
+    }
+}
+
+#[test]
+fn every_number_of_a_verdict_holds_and_a_stall_has_two_kinds() {
+    let jobs: Vec<(&Family, u64)> = everything().into_iter().map(|family| (family, 1)).collect();
+    let wrong = score::in_threads(&jobs, |(family, seed)| {
+        let (mut scenario, mut session) = (family.scenario(*seed), session());
+        let mut wrong = std::collections::BTreeSet::new();
+        while let Some((_, tick)) = scenario.tick() {
+            session.fold(&tick);
+            let snapshot = session.snapshot().expect("a tick gives a snapshot");
+            for verdict in snapshot.devices.iter().map(|device| &device.verdict) {
+                let cause = verdict.cause.word();
+                for evidence in verdict.evidence.iter().filter(|e| !e.holds()) {
+                    wrong.insert(format!(
+                        "{cause}: {:?} {:?}",
+                        evidence.witness, evidence.comparison
+                    ));
+                }
+                let kinds: std::collections::BTreeSet<_> = verdict
+                    .evidence
+                    .iter()
+                    .map(|e| e.witness.kind().word())
+                    .collect();
+                if verdict.state == VerdictState::Stalled && kinds.len() < 2 {
+                    wrong.insert(format!("{cause}: stalled by {kinds:?} alone"));
+                }
+            }
+        }
+        wrong.into_iter().collect()
+    });
+    let wrong: std::collections::BTreeSet<String> = wrong.into_iter().collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]

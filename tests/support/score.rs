@@ -11,6 +11,7 @@
 use nameplate::model::{Cause, Confidence, Config, DeviceId, Plates, SourceKind, Verdict};
 use nameplate::session::{Session, Start};
 use nameplate::simulate::families::{Family, Label, Scenario, families};
+use nameplate::verdict::RuleSet;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -40,8 +41,20 @@ pub struct Record {
 }
 
 impl Record {
+    /// The first that was said of the label's cause, or of one that is as right.
     fn hit(&self) -> Option<&Named> {
-        self.named.get(&self.label.cause)
+        let right = self.label.also.iter().filter(|cause| cause.can_count());
+        let right = right.chain([&self.label.cause]);
+        right
+            .filter_map(|cause| self.named.get(cause))
+            .min_by(|a, b| a.first_s.total_cmp(&b.first_s))
+    }
+
+    /// Whether the label's cause must be named: not where saying nothing is as right.
+    fn wanted(&self) -> bool {
+        let nothing_is_right = self.label.also.contains(&Cause::None);
+        self.label.cause != Cause::None
+            && (!nothing_is_right || !self.label.cause.can_count() || self.hit().is_some())
     }
 
     /// What was named and is not so.
@@ -66,6 +79,11 @@ impl Record {
 pub fn session(plates: &Arc<Plates>) -> Session {
     let kind = SourceKind::Demo("truth".to_owned());
     Session::new(Start::new(Config::default()), plates.clone(), kind)
+}
+
+/// The same with one cause's rule left out.
+pub fn session_without(plates: &Arc<Plates>, cause: Cause) -> Session {
+    session(plates).with_rules(RuleSet::all().without(cause))
 }
 
 /// Calls `see` with the verdict of each device.
@@ -339,7 +357,7 @@ impl Table {
                 let (all, hit) = &mut row.curve[place];
                 (*all, *hit) = (*all + 1, *hit + usize::from(named));
             }
-            if label.cause != Cause::None {
+            if record.wanted() {
                 let row = rows.entry(label.cause).or_default();
                 let hit = record.hit();
                 let count = |pair: &mut (usize, usize)| {
@@ -478,7 +496,7 @@ pub fn mistakes(records: &[Record]) -> String {
             let what = format!("false {} ({})", cause.word(), most.word());
             *counts.entry((record.family, what)).or_default() += 1;
         }
-        if label.cause != Cause::None && record.hit().is_none() {
+        if record.wanted() && record.hit().is_none() {
             let named: Vec<&str> = record.named.keys().map(|c| c.word()).collect();
             let what = format!("missed {}, said {}", label.cause.word(), named.join(" "));
             *counts.entry((record.family, what)).or_default() += 1;

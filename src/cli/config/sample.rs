@@ -5,7 +5,7 @@ pub const SAMPLE: &str = r##"# nameplate: configuration. Flags win over NAMEPLAT
 # A line that begins with "#" and a key shows something that has no value of its own.
 
 [price]
-# What an hour costs: a decimal, in quotes so that it stays exact.
+# What an hour costs: a decimal, in quotes so that it stays exact. Without it: what the platform says.
 #per_hour = "2.99"
 # Of the whole "instance", or of each "device".
 scope = "instance"
@@ -15,7 +15,7 @@ currency = "USD"
 #granularity = "second"
 # A billing rule by its id, or its platform's. Without it: the platform's own.
 #rule = "lambda_on_demand"
-# When billing began (RFC 3339). Without it: the container's start, else the boot, else the first sample.
+# When billing began (RFC 3339). Without it: as the platform says, else the container's start, the boot, the first sample.
 #since = "2026-03-01T12:00:00Z"
 # What an hour costs while the instance is stopped.
 #stopped_per_hour = "0.05"
@@ -284,11 +284,14 @@ max_idle = "10m"
 #library = "/opt/corex/lib64/libixml.so"
 
 [platform]
-# Whether to ask the rental platform who and where this instance is (not in this version).
+# Whether to ask the rental platform who and where this instance is, and what it costs. Files NAME.toml in the folder
+# platforms/ beside this file are platforms of your own (assets/docs/platforms.md tells how).
 enabled = true
+# Where it cannot be found out; `nameplate platforms` names them.
 #name = "runpod"
+# Scheme, host and port that are asked in its place.
 #url = "https://api.example.org"
-# A file with the platform's key; only its owner may read it (mode 0600).
+# A file with the platform's key, where it has no place of its own; only its owner may read it (mode 0600).
 #key_file = "/home/me/.config/nameplate/platform.key"
 #instance_id = "abc123"
 

@@ -7,11 +7,15 @@ use super::keep::{Closed, Keeper, Open};
 use super::{Outlet, Plan};
 use crate::app::{News, Recording};
 use crate::model::{Control, FeedHandle, Tick};
+use crate::record::Reader;
+use jiff::Timestamp;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 /// How often a keeper that opens its file is asked whether it has.
 const OPENING: Duration = Duration::from_millis(50);
+/// How often a recorder that wrote nothing is looked at.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
 /// How long a file may take to be closed; nobody waits for longer.
 const CLOSING: Duration = Duration::from_secs(3);
 
@@ -95,7 +99,10 @@ fn probe(plan: &Plan, orders: &Receiver<Control>, outlet: &Outlet, because: &Bec
         }
     };
     match started {
-        Ok(feed) => steer(plan, orders, &feed, keeper, outlet),
+        Ok(feed) => {
+            let silent = matches!(because, Because::Silent(..));
+            steer(plan, orders, &feed, keeper, outlet, silent)
+        }
         Err(error) => {
             let text = plan.text.chrome_probes_failed(error);
             outlet(News::Notice(text.into_owned()));
@@ -113,13 +120,15 @@ fn failed(plan: &Plan, outlet: &Outlet, why: String) {
     ]));
 }
 
-/// Hands orders on until the end.
+/// Hands orders on until the end. `silent`: another process holds the recording and wrote nothing; once it does again, it
+/// is followed again.
 fn steer(
     plan: &Plan,
     orders: &Receiver<Control>,
     feed: &FeedHandle,
     keeper: Option<Keeper>,
     outlet: &Outlet,
+    silent: bool,
 ) -> Next {
     let mut opening = keeper.is_some();
     loop {
@@ -135,17 +144,35 @@ fn steer(
         }
         let order = if opening {
             orders.recv_timeout(OPENING)
+        } else if silent {
+            orders.recv_timeout(LOOK_AGAIN)
         } else {
             orders.recv().map_err(|_| RecvTimeoutError::Disconnected)
         };
         match order {
             Ok(Control::Stop) | Err(RecvTimeoutError::Disconnected) => break,
             Ok(order) => feed.tell(order),
+            Err(RecvTimeoutError::Timeout) if silent && is_written(plan) => {
+                feed.tell(Control::Stop);
+                return Next::Follow;
+            }
             Err(RecvTimeoutError::Timeout) => {}
         }
     }
     feed.tell(Control::Stop);
     Next::Stop(keeper.and_then(|keeper| keeper.close(CLOSING)))
+}
+
+/// Whether the recording has had a tick since the last look.
+fn is_written(plan: &Plan) -> bool {
+    let newest = plan
+        .file
+        .as_ref()
+        .ok()
+        .and_then(|file| Reader::open(file).and_then(|reader| reader.newest()).ok()?);
+    newest.is_some_and(|at| {
+        Timestamp::now().duration_since(at).as_secs_f64().abs() < LOOK_AGAIN.as_secs_f64()
+    })
 }
 
 /// Why there is no keeper.

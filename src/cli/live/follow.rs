@@ -86,7 +86,7 @@ impl Following {
         let pid = Writer::holder(path).ok_or(NotFollowed::Nobody)?;
         let unreadable = |error: RecordError| NotFollowed::Unreadable(pid, error.to_string());
         let mut follower = Follower::open(path).map_err(unreadable)?;
-        let past = past(&mut follower, plan.config.history, &plan.plates).map_err(unreadable)?;
+        let past = past(&mut follower, plan.history, &plan.plates).map_err(unreadable)?;
         let now = boot_now();
         let mut following = Self {
             follower,
@@ -251,7 +251,7 @@ impl Following {
     /// Begins again from what the file has: too much has come, or it is another one.
     fn anew(&mut self, plan: &Plan) -> Result<Vec<News>, RecordError> {
         self.follower = Follower::open(&self.path)?;
-        let Some(past) = past(&mut self.follower, self.config.history, &plan.plates)? else {
+        let Some(past) = past(&mut self.follower, plan.history, &plan.plates)? else {
             return Ok(Vec::new());
         };
         self.saw(past.mono, past.interval);

@@ -15,6 +15,7 @@ mod tests;
 pub(super) use follow::Following;
 pub(super) use keep::Closed;
 
+use super::platform::Rented;
 use super::recorder::in_folder;
 use super::source;
 use super::{CliError, Settings, World};
@@ -38,6 +39,8 @@ pub(super) struct Plan {
     pub(super) record: bool,
     /// What the session folds with.
     pub(super) config: Config,
+    /// How far the charts of a recorder that is followed are to reach back: none are needed for documents.
+    pub(super) history: Duration,
     /// The interval that somebody asked for.
     pub(super) asked: Option<Duration>,
     /// The library whose devices are meant: a recorder of another one's is not followed.
@@ -52,7 +55,7 @@ impl Plan {
     /// As settings say. A host under another root has no recording here, and nothing outside of it is read.
     ///
     /// # Errors
-    /// The embedded table of plates cannot be read.
+    /// The embedded table of plates cannot be read, or the platform that was named is not known.
     pub(super) fn new(settings: &Settings, world: &World, record: bool) -> Result<Self, CliError> {
         let plates = Plates::embedded().map_err(|error| CliError::Failed(error.to_string()))?;
         let file = match &world.folders.state {
@@ -61,10 +64,16 @@ impl Plan {
             Some(folder) => Ok(in_folder(folder)),
         };
         let probes = settings.clone();
+        let rented = Rented::new(settings, world)?;
         Ok(Self {
-            probes: Box::new(move || source::live(&probes).feed),
+            probes: Box::new(move || source::live(&probes, &rented).feed),
             record: record && settings.record && !settings.is_rooted(),
             file,
+            history: if record {
+                settings.config.history
+            } else {
+                Duration::ZERO
+            },
             config: settings.config.clone(),
             asked: settings.apart,
             library: source::library(settings).into_owned(),

@@ -24,6 +24,7 @@ fn plan(path: &Path, ticks: Vec<Tick>) -> Plan {
         file: Ok(path.to_owned()),
         record: true,
         config: Config::default(),
+        history: Duration::from_secs(900),
         asked: None,
         library: "libnvidia-ml.so.1".to_owned(),
         plates: plates(),

@@ -2,7 +2,7 @@
 
 use super::Import;
 use crate::model::{Feed, FeedHandle, Sink};
-use crate::record::replay::Pace;
+use crate::record::pace::Pace;
 use jiff::Timestamp;
 use std::sync::mpsc::channel;
 

@@ -226,7 +226,7 @@ impl Order {
 
     /// Notes the gap since the device's previous sample; answers with the interval as of now.
     fn pace(&mut self, placed: &Placed) -> Duration {
-        for row in &placed.entry.rows {
+        for row in placed.entry.rows.iter().filter(|row| row.silent.is_none()) {
             if let Some(before) = self.sampled.insert(row.id.clone(), placed.at) {
                 let gap = placed.at.duration_since(before).unsigned_abs();
                 if !gap.is_zero() {
@@ -246,7 +246,7 @@ impl Order {
     fn window_interval(&self) -> Duration {
         let mut times: HashMap<&DeviceId, Vec<Timestamp>> = HashMap::new();
         for Reverse(placed) in &self.heap {
-            for row in &placed.entry.rows {
+            for row in placed.entry.rows.iter().filter(|row| row.silent.is_none()) {
                 times.entry(&row.id).or_default().push(placed.at);
             }
         }

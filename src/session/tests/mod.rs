@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod figures;
+mod gaps;
 mod happenings;
+mod platform;
 mod property;
 mod silence;
 mod verdicts;
@@ -223,5 +225,6 @@ pub(super) fn xid(device: &Device, code: u32, second: u64) -> Event {
 }
 
 pub(super) fn kinds(view: &Snapshot) -> Vec<EventKind> {
-    view.events.iter().map(|e| e.kind).collect()
+    let kinds = view.events.iter().map(|e| e.kind);
+    kinds.filter(|kind| *kind != EventKind::Verdict).collect()
 }

@@ -94,7 +94,7 @@ fn every_fact_has_two_sides() {
             "remap pending",
             |k| matches!(k, KnownKind::Remap { failed: false }),
             Level::Warn,
-            StateWord::Working,
+            StateWord::Faulty,
             vec![(M::RemapPending, 1.0)],
             vec![(M::RetiredPending, 0.0)],
         ),

@@ -5,7 +5,7 @@
 //! 32 to 35 % of samples. Other parts take the same places in their own spans.
 
 use super::Scenario;
-use super::kit::{Dice, Draft, Label, pulse, running, span_w};
+use super::kit::{Dice, Draft, Label, pulse, running, span_w, wander};
 use crate::model::Cause;
 use crate::simulate::behaviour::{Activity, Owner};
 use crate::simulate::machine::Machine;
@@ -35,10 +35,10 @@ const DAY: f64 = 86_400.0;
 enum Kind {
     /// No process, or one that keeps memory.
     Idle { held: bool },
-    /// Somebody at a notebook: bursts, mostly little.
-    Interactive { period: f64, share: f64 },
+    /// Somebody at a notebook: bursts without a period, mostly nothing.
+    Interactive { wave: f64, phase: f64 },
     /// Requests come and go.
-    Serving { wave: f64 },
+    Serving { wave: f64, phase: f64 },
     /// Steady, with checkpoints and evaluations.
     Training {
         checkpoint: (f64, f64),
@@ -126,8 +126,8 @@ fn drawn(dice: &mut Dice, part: &Part, watts: f64) -> (Kind, Activity, f64) {
     if watts < 130.0 {
         if dice.chance(0.5) {
             let kind = Kind::Interactive {
-                period: dice.between(25.0, 240.0),
-                share: dice.between(0.15, 0.6),
+                wave: dice.between(20.0, 150.0),
+                phase: dice.between(0.0, 1e6),
             };
             let busy = Activity {
                 utilization: dice.between(0.12, 0.6),
@@ -145,8 +145,11 @@ fn drawn(dice: &mut Dice, part: &Part, watts: f64) -> (Kind, Activity, f64) {
             tx_bytes_per_s: 3e6,
             ..work
         };
-        let wave = dice.between(60.0, 1500.0);
-        return (Kind::Serving { wave }, serves, dice.factor(60.0, 900.0));
+        let kind = Kind::Serving {
+            wave: dice.between(60.0, 1500.0),
+            phase: dice.between(0.0, 1e6),
+        };
+        return (kind, serves, dice.factor(60.0, 900.0));
     }
     let utilization = if dice.chance(0.8) {
         dice.between(0.93, 1.0)
@@ -191,8 +194,8 @@ fn at(segment: &Segment, part: &Part, t: f64) -> Activity {
             owner: job(Owner::SLEEPS),
             ..Activity::held(work.memory_gib)
         },
-        Kind::Interactive { period, share } => {
-            let now = if pulse(into, period, share) {
+        Kind::Interactive { wave, phase } => {
+            let now = if wander(into, wave, phase) > 0.2 {
                 work
             } else {
                 Activity::held(work.memory_gib)
@@ -206,8 +209,8 @@ fn at(segment: &Segment, part: &Part, t: f64) -> Activity {
                 ..now
             }
         }
-        Kind::Serving { wave } => {
-            let sway = 1.0 + 0.1 * (into / wave * std::f64::consts::TAU).sin();
+        Kind::Serving { wave, phase } => {
+            let sway = 1.0 + 0.15 * wander(into, wave, phase);
             Activity {
                 utilization: work.utilization * sway,
                 sm_active: work.sm_active * sway,

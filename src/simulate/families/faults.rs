@@ -25,7 +25,8 @@ pub(super) fn memory_leak(dice: &mut Dice) -> Draft {
     let at = move |t: f64| {
         let grown = per_hour * (t - begin).max(0.0) / HOUR;
         let grown = if steps {
-            (grown * 4.0).floor() / 4.0
+            // 256 MiB on 80 GB.
+            (grown / capacity * 320.0).floor() / 320.0 * capacity
         } else {
             grown
         };
@@ -129,23 +130,27 @@ pub(super) fn device_lost(dice: &mut Dice) -> Draft {
     );
     let work = dice.training(part);
     let end = begin + if severity < 1.0 { 60.0 } else { 120.0 };
-    let label = Label::new(0, (begin, end), Cause::DeviceLost, severity);
+    let mut label = Label::new(0, (begin, end), Cause::DeviceLost, severity);
     let peer = dice.training(part);
     let devices = vec![
         running(part, 0, owned, move |_: f64| work),
         running(part, 1, owned, move |_: f64| peer),
     ];
-    let mut draft = Draft::new(end, devices, vec![label]);
-    draft.plan.incidents = if severity < 1.0 {
+    let incidents = if severity < 1.0 {
         vec![(begin, Incident::Skip(0, 1))]
     } else if dice.chance(0.3) {
         vec![(begin, Incident::Gone(0))]
     } else {
         let xid = dice.chance(0.6).then_some((begin, Incident::Xid(0, 79)));
-        xid.into_iter()
-            .chain([(begin, Incident::Silent(0, Absent::Lost))])
-            .collect()
+        if xid.is_some() {
+            // 79 is an XID to act on as well.
+            label.also.push(Cause::EccXid);
+        }
+        let lost = (begin, Incident::Silent(0, Absent::Lost));
+        xid.into_iter().chain([lost]).collect()
     };
+    let mut draft = Draft::new(end, devices, vec![label]);
+    draft.plan.incidents = incidents;
     draft
 }
 

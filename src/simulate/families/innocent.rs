@@ -1,6 +1,6 @@
 //! What only looks like a fault: pauses, other work, work that needs little power.
 
-use super::kit::{Dice, Draft, Label, pulse, running, span_w, waits};
+use super::kit::{Dice, Draft, Label, pulse, running, span_w, waits, wander};
 use crate::model::Cause;
 use crate::simulate::behaviour::{Activity, Checkpoints, Owner, StartUp, Steady};
 use crate::simulate::part::{A100_PCIE, A100_SXM, H100, H200, L40S, Part, V100};
@@ -28,7 +28,7 @@ pub(super) fn warm_up(dice: &mut Dice) -> Draft {
     )
 }
 
-/// Card C11: another level of power for a minute or two, which comes again.
+/// Card C11: another level of power for a minute or two, which comes again. The first one cannot be known for what it is.
 pub(super) fn eval_pause(dice: &mut Dice) -> Draft {
     let part = dice.part(&H100, &[&A100_SXM, &A100_PCIE], &H200);
     let (owned, period, length) = (
@@ -56,7 +56,15 @@ pub(super) fn eval_pause(dice: &mut Dice) -> Draft {
     let seconds = 3.2 * period;
     let labels = (1..=3).map(|n| {
         let end = f64::from(n) * period;
-        innocent(0, (end - length, end), Cause::EvalPause)
+        let cause = if n == 1 {
+            Cause::None
+        } else {
+            Cause::EvalPause
+        };
+        Label {
+            about: Cause::EvalPause,
+            ..innocent(0, (end - length, end), cause)
+        }
     });
     Draft::new(seconds, vec![running(part, 0, owned, at)], labels.collect())
 }
@@ -163,9 +171,13 @@ pub(super) fn serving(dice: &mut Dice) -> Draft {
     let part = dice.part(&H100, &[&A100_SXM], &H200);
     let owned = dice.owned();
     let power = dice.between(159.0, 205.0) / 700.0 * part.plate_w;
-    let (utilization, wave) = (dice.between(0.25, 0.34), dice.between(40.0, 200.0));
+    let (utilization, wave, phase) = (
+        dice.between(0.25, 0.34),
+        dice.between(40.0, 200.0),
+        dice.between(0.0, 1e6),
+    );
     let at = move |t: f64| {
-        let sway = 1.0 + 0.12 * (t / wave * std::f64::consts::TAU).sin();
+        let sway = 1.0 + 0.15 * wander(t, wave, phase);
         Activity {
             utilization: (utilization * sway).clamp(0.20, 0.40),
             sm_active: 0.16 * sway,

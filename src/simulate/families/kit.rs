@@ -229,6 +229,15 @@ pub(super) fn pulse(t: f64, period: f64, share: f64) -> bool {
     t.rem_euclid(period) >= period * (1.0 - share)
 }
 
+/// Irregular ups and downs within -1 to 1: random values every `step` seconds with straight lines between them. Requests
+/// come without a period.
+pub(super) fn wander(t: f64, step: f64, phase: f64) -> f64 {
+    let place = t / step + phase;
+    let value = |at: f64| 2.0 * Noise::new(at as u64, 31).uniform() - 1.0;
+    let (low, into) = (place.floor(), place.fract());
+    value(low) * (1.0 - into) + value(low + 1.0) * into
+}
+
 /// The same work, held up for `wait` of each second by something outside the device.
 pub(super) fn slowed(work: Activity, part: &Part, wait: f64) -> Activity {
     let done = 1.0 - wait;

@@ -103,7 +103,11 @@ pub(super) fn nvlink_down(dice: &mut Dice) -> Draft {
             Activity { stress, ..work }
         }
     };
-    let label = Label::new(0, (begin, end), Cause::NvlinkDown, 1.0 + down);
+    let mut label = Label::new(0, (begin, end), Cause::NvlinkDown, 1.0 + down);
+    if all && begin == 0.0 {
+        // A host without a bridge looks like that by design.
+        label = label.also(&[Cause::None]);
+    }
     Draft::new(end, vec![running(part, 0, owned, at)], vec![label])
 }
 

@@ -19,6 +19,27 @@ catalogue! { chrome:
     chrome_demo_speed(case, speed, times);
     chrome_replay_banner(file, at);
     chrome_replay_speed(file, at, speed, times);
+    /// The picture is of the past while live goes on.
+    chrome_past();
+    chrome_past_banner(at, ago);
+    /// A banner's text, where only rows by the minute are kept.
+    chrome_by_the_minute(banner);
+    chrome_past_failed(reason);
+    /// There is no recording to look into.
+    chrome_no_past();
+    chrome_remark_begin();
+    chrome_remark_end();
+    chrome_remark_end_live();
+    chrome_remark_gap(from, to, span);
+    chrome_remark_no_event_after();
+    chrome_remark_no_event_before();
+    /// Before the time that is being typed.
+    chrome_entry();
+    chrome_entry_form();
+    chrome_entry_refused();
+    chrome_key_event();
+    chrome_key_time();
+    chrome_key_live();
     /// A log of another program; times that name no zone were read in this one.
     chrome_log_banner(file, at, zone);
     chrome_log_speed(file, at, zone, speed, times);

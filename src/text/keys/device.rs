@@ -12,6 +12,13 @@ catalogue! { device:
     device_section_nvlink();
     device_section_health();
     device_section_processes();
+    /// The last time in which the device was not observed.
+    device_section_gap();
+    device_gap_span();
+    device_gap_until(at);
+    device_gap_power();
+    device_gap_from_energy();
+    device_gap_nothing();
     device_uuid();
     device_pci_address();
     device_driver();

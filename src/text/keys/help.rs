@@ -4,6 +4,7 @@ catalogue! { help:
     help_section_move();
     help_section_views();
     help_section_stream();
+    help_section_past();
     help_section_program();
     help_up();
     help_down();
@@ -22,6 +23,17 @@ catalogue! { help:
     help_faster();
     help_slower();
     help_copy();
+    help_step_back();
+    help_step_forward();
+    help_step_shorter();
+    help_step_longer();
+    help_tick_back();
+    help_tick_forward();
+    help_event_before();
+    help_event_after();
+    help_begin();
+    help_end();
+    help_go_to();
     help_mark();
     help_demo();
     help_retry();

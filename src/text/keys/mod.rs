@@ -70,10 +70,11 @@ mod help;
 mod host;
 mod meter;
 mod overview;
+mod platform;
 mod probe;
 mod report;
 mod state;
 mod unit;
 mod verdict;
 
-areas! { blind, chrome, device, diagnosis, findings, help, host, meter, overview, probe, report, state, unit, verdict }
+areas! { blind, chrome, device, diagnosis, findings, help, host, meter, overview, platform, probe, report, state, unit, verdict }

@@ -2,14 +2,17 @@
 //!
 //! ```text
 //!  DEMO narrow-link: simulated devices, nothing here is real
-//!  gpu-7f3  8 × H100 80GB HBM3   up 36h 12m                     ● live  1 s   0 dropped   12:04:33
+//!  gpu-7f3  RunPod 8 × H100 80GB HBM3   up 36h 12m              ● live  1 s   0 dropped   12:04:33
 //!  ...
 //!  ↑↓ device  ⏎ all of it  ␣ pause  y copy for support  ? help  q quit
 //! ```
 
 use crate::app::keymap::{BINDINGS, Key};
-use crate::app::{Action, App, MeterPanel, Recording, View, words};
-use crate::model::{DeviceKind, ProbeStatus, Snapshot, SourceKind};
+use crate::app::playback::{Grain, Remark};
+use crate::app::{Action, App, Entry, MeterPanel, Recording, View, platform, words};
+use crate::model::{
+    DeviceKind, NoticeKind, PlatformStatus, PlatformView, ProbeStatus, Snapshot, SourceKind,
+};
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
 use crate::ui::look::{row, write_line, write_right};
@@ -63,17 +66,20 @@ fn banner(app: &App, picture: &Snapshot, look: &Look, line: Rect, buf: &mut Buff
             Role::BannerDemo,
         ),
         SourceKind::Demo(case) => (t.chrome_demo_banner(case), Role::BannerDemo),
-        SourceKind::Recording(file) if (app.speed() - 1.0).abs() > f64::EPSILON => {
-            let speed = app.speed();
-            (
-                t.chrome_replay_speed(file, clock(picture, look), speed, times),
-                Role::BannerReplay,
-            )
+        SourceKind::Recording(file) => {
+            let at = long_clock(app, picture, look);
+            let text = if app.is_past() {
+                let ago = app.newest().map_or(0.0, |newest| {
+                    newest.at.duration_since(picture.at).as_secs_f64()
+                });
+                t.chrome_past_banner(at, format_span(ago))
+            } else if (app.speed() - 1.0).abs() > f64::EPSILON {
+                t.chrome_replay_speed(file, at, app.speed(), times)
+            } else {
+                t.chrome_replay_banner(file, at)
+            };
+            (text, Role::BannerReplay)
         }
-        SourceKind::Recording(file) => (
-            t.chrome_replay_banner(file, clock(picture, look)),
-            Role::BannerReplay,
-        ),
         SourceKind::Log { file, zone } => {
             let at = clock(picture, look);
             let text = if (app.speed() - 1.0).abs() > f64::EPSILON {
@@ -83,6 +89,10 @@ fn banner(app: &App, picture: &Snapshot, look: &Look, line: Rect, buf: &mut Buff
             };
             (text, Role::BannerReplay)
         }
+    };
+    let text = match app.grain() {
+        Grain::Ticks => text,
+        Grain::Minutes => t.chrome_by_the_minute(text),
     };
     let style = look.style(role);
     buf.set_style(line, style);
@@ -111,6 +121,7 @@ fn header(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
         .as_ref()
         .map_or_else(|_| "nameplate".to_owned(), ToString::to_string);
     let fleet = fleet(picture, look);
+    let rented = picture.platform.as_ref();
     let up = picture
         .host
         .boot
@@ -124,10 +135,26 @@ fn header(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
         (" ", muted),
         (name.as_str(), look.style(Role::Strong)),
         ("  ", muted),
-        (&fleet, look.style(Role::Text)),
     ];
     let width = usize::from(line.width);
+    if let Some(view) = rented {
+        let role = match view.status {
+            PlatformStatus::Fresh => Role::Text,
+            PlatformStatus::Stale | PlatformStatus::Refused => Role::Muted,
+        };
+        left.extend([(&*view.platform.title, look.style(role)), (" ", muted)]);
+    }
+    left.push((&fleet, look.style(Role::Text)));
+    let region = rented.and_then(|view| view.platform.region.as_deref());
+    if let Some(region) = region.filter(|_| width >= 100) {
+        left.extend([("  ", muted), (region, muted)]);
+    }
+    let alert = rented.and_then(|view| alert(view, picture.at, look));
+    if let Some((text, role)) = &alert {
+        left.extend([("  ", muted), (text.as_ref(), look.style(*role))]);
+    }
     if width >= 72
+        && alert.is_none()
         && let Some(up) = &up
     {
         left.extend([("  ", muted), (up.as_ref(), muted)]);
@@ -170,6 +197,24 @@ fn header(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
     }
 }
 
+/// What the platform is about to do to this instance, with the time left; or that it bills what does not run.
+fn alert(
+    view: &PlatformView,
+    at: jiff::Timestamp,
+    look: &Look,
+) -> Option<(Cow<'static, str>, Role)> {
+    let t = look.text;
+    if let Some(notice) = platform::worst_notice(&view.platform) {
+        let role = match notice.kind {
+            NoticeKind::Preempt | NoticeKind::Retire => Role::Bad,
+            NoticeKind::Maintenance => Role::Warn,
+        };
+        return Some((platform::notice(notice, at, t), role));
+    }
+    view.still_bills
+        .then(|| (t.platform_still_bills(), Role::Warn))
+}
+
 /// Seconds since the newest sample of any device; what another process records comes later than what it reads.
 fn youngest(app: &App, picture: &Snapshot) -> Option<f64> {
     let age = picture
@@ -196,6 +241,9 @@ fn recording_state(app: &App, look: &Look) -> Option<(Cow<'static, str>, Role)> 
 fn source_state(app: &App, picture: &Snapshot, look: &Look) -> (String, Role) {
     let t = look.text;
     let not_live = look.glyph(Glyph::NotLive);
+    if app.is_past() {
+        return (format!("{not_live} {}", t.chrome_past()), Role::Warn);
+    }
     if app.is_paused() {
         return (
             format!("{} {}", look.glyph(Glyph::Paused), t.chrome_paused()),
@@ -275,6 +323,63 @@ fn clock(picture: &Snapshot, look: &Look) -> String {
     look.time(picture.at, "%H:%M:%S")
 }
 
+/// Wall time of a recording's picture, with its day where that is not the newest's.
+fn long_clock(app: &App, picture: &Snapshot, look: &Look) -> String {
+    let day = |at| look.time(at, "%F");
+    let today = app
+        .newest()
+        .is_some_and(|newest| day(newest.at) == day(picture.at));
+    look.time(picture.at, if today { "%H:%M:%S" } else { "%F %H:%M:%S" })
+}
+
+/// What is to be said of the place in a recording.
+fn remark(app: &App, remark: &Remark, look: &Look) -> Cow<'static, str> {
+    let t = look.text;
+    let day = |at| look.time(at, "%F");
+    match remark {
+        Remark::Nothing => Cow::Borrowed(""),
+        Remark::Begin => t.chrome_remark_begin(),
+        Remark::End if app.is_past() => t.chrome_remark_end_live(),
+        Remark::End => t.chrome_remark_end(),
+        Remark::Gap(from, to) => {
+            let form = if day(*from) == day(*to) {
+                "%H:%M:%S"
+            } else {
+                "%F %H:%M:%S"
+            };
+            let seconds = to.duration_since(*from).as_secs_f64();
+            t.chrome_remark_gap(
+                look.time(*from, form),
+                look.time(*to, form),
+                format_span(seconds),
+            )
+        }
+        Remark::NoEvent(true) => t.chrome_remark_no_event_after(),
+        Remark::NoEvent(false) => t.chrome_remark_no_event_before(),
+        Remark::Damaged(reason) => t.chrome_past_failed(reason),
+    }
+}
+
+/// The time that is being typed.
+fn entry_line(entry: &Entry, look: &Look, line: Rect, buf: &mut Buffer) {
+    let t = look.text;
+    let (muted, accent) = (look.style(Role::Muted), look.style(Role::Accent));
+    let (said, role) = if entry.refused {
+        (t.chrome_entry_refused(), Role::Warn)
+    } else {
+        (t.chrome_entry_form(), Role::Muted)
+    };
+    let pieces = [
+        (" ", muted),
+        (&*t.chrome_entry(), accent),
+        (" ", muted),
+        (entry.text.as_str(), look.style(Role::Strong)),
+        ("_  ", accent),
+        (&*said, look.style(role)),
+    ];
+    write_line(buf, line, &pieces);
+}
+
 fn interval(interval: Duration) -> String {
     let seconds = interval.as_secs_f64();
     if seconds < 1.0 {
@@ -333,6 +438,9 @@ fn hints(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
     if let Some(note) = app.note() {
         return note_line(note, look, line, buf);
     }
+    if let Some(entry) = app.entry() {
+        return entry_line(entry, look, line, buf);
+    }
     if let Some(notice) = app.notice() {
         write_line(buf, line, &[(" ", muted), (notice, accent)]);
         return;
@@ -345,6 +453,7 @@ fn hints(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
         write_line(buf, line, &[(" ", muted), (&paused, look.style(Role::Bad))]);
         return;
     }
+    let said = app.remark().map(|place| remark(app, place, look));
     let up_down = look.glyph(Glyph::KeyUpDown);
     let view = app.view();
     let mut hints: Vec<(String, Cow<'static, str>)> = Vec::new();
@@ -366,8 +475,13 @@ fn hints(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
             Action::Back => t.chrome_key_back(),
             Action::Pause if app.is_paused() => t.chrome_key_resume(),
             Action::Pause => t.chrome_key_pause(),
-            Action::Faster if app.is_replay() => t.chrome_key_speed(),
+            Action::Faster if app.has_speed() => t.chrome_key_speed(),
             Action::Faster => t.chrome_key_interval(),
+            Action::StepBack if app.has_past() => Cow::Owned(format_span(app.step_seconds())),
+            Action::EventBefore if app.has_past() => t.chrome_key_event(),
+            Action::GoTo if app.has_past() => t.chrome_key_time(),
+            Action::End if app.is_past() => t.chrome_key_live(),
+            Action::Copy if app.has_past() && (app.is_replay() || app.is_past()) => continue,
             Action::Copy => t.chrome_key_copy(),
             Action::Mark => t.chrome_key_mark(),
             Action::Demo => t.chrome_key_demo(),
@@ -381,10 +495,11 @@ fn hints(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
             .first()
             .map(|k| key_name(*k, look))
             .unwrap_or_default();
-        let key = if binding.action == Action::Faster {
-            "+-".to_owned()
-        } else {
-            key
+        let key = match binding.action {
+            Action::Faster => "+-".to_owned(),
+            Action::StepBack => "[]".to_owned(),
+            Action::EventBefore => "Nn".to_owned(),
+            _ => key,
         };
         hints.push((key, word));
     }
@@ -400,6 +515,11 @@ fn hints(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
     });
     hints.extend(last);
     let mut pieces = vec![(" ", muted)];
+    // What is to be said of the place takes the room of the first hints; help and quit stay.
+    if let Some(said) = &said {
+        hints.drain(..hints.len().saturating_sub(2));
+        pieces.extend([(said.as_ref(), look.style(Role::Warn)), ("  ", muted)]);
+    }
     for (key, word) in &hints {
         pieces.extend([
             (key.as_str(), accent),

@@ -62,6 +62,7 @@ fn lines(look: &Look, width: u16) -> Vec<(String, Cow<'static, str>)> {
         (Group::Move, t.help_section_move()),
         (Group::Views, t.help_section_views()),
         (Group::Stream, t.help_section_stream()),
+        (Group::Past, t.help_section_past()),
         (Group::Program, t.help_section_program()),
     ] {
         lines.push((String::new(), title));

@@ -38,7 +38,7 @@ pub(super) fn of(picture: &Snapshot, view: &DeviceView, look: &Look) -> Vec<Sect
         view,
         look,
     };
-    vec![
+    let mut sections = vec![
         page.identity(),
         page.power(),
         page.heat(),
@@ -49,8 +49,10 @@ pub(super) fn of(picture: &Snapshot, view: &DeviceView, look: &Look) -> Vec<Sect
         page.nvlink(),
         page.health(),
         page.phases(),
-        page.processes(),
-    ]
+    ];
+    sections.extend(page.gap());
+    sections.push(page.processes());
+    sections
 }
 
 impl Page<'_> {
