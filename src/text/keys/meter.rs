@@ -37,6 +37,7 @@ catalogue! { meter:
     meter_note_not_judged();
     meter_note_io_unseen();
     meter_note_held(duration);
+    meter_note_kept();
     meter_note_unobserved();
     meter_note_per_hour(price);
     meter_note_integral(used);

@@ -24,7 +24,7 @@ mod rows;
 pub(super) use line::{line, phase_role, phase_word, ribbon, source_word};
 
 use super::{chrome, facts};
-use crate::app::App;
+use crate::app::{App, MeterPanel};
 use crate::model::{Cost, PriceSource, Snapshot, Tariff};
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
@@ -36,8 +36,9 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use rust_decimal::Decimal;
 
-/// Lines of a panel below which it says nothing.
+/// Lines of a panel below which it says nothing, and lines that a chart takes at most.
 const LEAST_PANEL: u16 = 4;
+const MOST_CHART: u16 = 12;
 
 /// An amount in the currency of the meter; where only ASCII can be shown, with its code instead of a sign outside it.
 pub(super) fn money(cost: &Cost, look: &Look, amount: Decimal) -> String {
@@ -69,7 +70,10 @@ pub(super) fn draw(app: &mut App, look: &Look, area: Rect, buf: &mut Buffer) {
         );
         return;
     };
-    let plan = Plan::of(picture, cost, look, body);
+    let mut plan = Plan::of(picture, cost, look, body);
+    if matches!(app.meter_panel(), MeterPanel::Hours | MeterPanel::Days) {
+        plan.panel = plan.panel.min(MOST_CHART);
+    }
     let mut y = 0;
     let mut next = |lines: u16| {
         let height = lines.min(body.height.saturating_sub(y));

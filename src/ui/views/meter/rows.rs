@@ -23,7 +23,8 @@ struct Line {
     role: Role,
     seconds: Option<f64>,
     amount: Option<Decimal>,
-    note: String,
+    /// The first matters most; one that does not fit is left out, never cut.
+    notes: Vec<String>,
 }
 
 /// Titles, phases, the two parts of compute, and the rounding where there is any.
@@ -60,6 +61,20 @@ fn draw_line(line: &Line, cost: &Cost, look: &Look, area: Rect, buf: &mut Buffer
         None => absent(),
     };
     let fill = WORD.saturating_sub(line.word.width());
+    let mut room = usize::from(area.width).saturating_sub(2 + WORD + TIME + SHARE + MONEY + 3);
+    let mut note = String::new();
+    for part in &line.notes {
+        let part = if note.is_empty() {
+            part.clone()
+        } else {
+            format!(", {part}")
+        };
+        if part.width() > room {
+            break;
+        }
+        room -= part.width();
+        note.push_str(&part);
+    }
     write_line(
         buf,
         area,
@@ -71,7 +86,7 @@ fn draw_line(line: &Line, cost: &Cost, look: &Look, area: Rect, buf: &mut Buffer
             (&right(&part, SHARE), muted),
             (&right(&amount, MONEY), text),
             ("   ", muted),
-            (&line.note, muted),
+            (&note, muted),
         ],
     );
 }
@@ -92,17 +107,17 @@ fn lines(picture: &Snapshot, cost: &Cost, look: &Look) -> Vec<Line> {
             phase => Some(cost.phase_seconds.get(*phase)),
         };
         let free = !cost.tariff.phase(*phase).is_billed();
-        let note = if free {
-            t.meter_note_free().into_owned()
+        let notes = if free {
+            vec![t.meter_note_free().into_owned()]
         } else {
-            note(*phase, picture, cost, look)
+            notes(*phase, picture, cost, look)
         };
         lines.push(Line {
             word: phase_word(*phase, t).into_owned(),
             role: phase_role(*phase),
             amount: amount.filter(|_| seconds.is_some()),
             seconds,
-            note,
+            notes,
         });
         if *phase == Phase::Compute {
             lines.extend(parts(cost, look));
@@ -114,9 +129,9 @@ fn lines(picture: &Snapshot, cost: &Cost, look: &Look) -> Vec<Line> {
             role: Role::Muted,
             seconds: Some(cost.rounding_seconds),
             amount: cost.phase_amounts.and_then(|parts| parts.last().copied()),
-            note: cost.next_edge.map_or(String::new(), |at| {
-                t.meter_note_edge(look.time(at, "%H:%M:%S")).into_owned()
-            }),
+            notes: (cost.next_edge.iter())
+                .map(|at| t.meter_note_edge(look.time(*at, "%H:%M:%S")).into_owned())
+                .collect(),
         });
     }
     lines
@@ -126,51 +141,49 @@ fn lines(picture: &Snapshot, cost: &Cost, look: &Look) -> Vec<Line> {
 fn parts(cost: &Cost, look: &Look) -> [Line; 2] {
     let t = look.text;
     let of = &cost.of_which;
-    let note = if of.stalled_s.is_none() {
-        t.meter_note_not_judged().into_owned()
-    } else {
-        String::new()
-    };
+    let notes: Vec<String> = (of.stalled_s.is_none())
+        .then(|| t.meter_note_not_judged().into_owned())
+        .into_iter()
+        .collect();
     [
         Line {
             word: format!("  {}", t.meter_stalled()),
             role: Role::Stalled,
             seconds: of.stalled_s,
             amount: of.stalled_amount,
-            note: note.clone(),
+            notes: notes.clone(),
         },
         Line {
             word: format!("  {}", t.meter_throttled()),
             role: Role::Throttled,
             seconds: of.throttled_s,
             amount: of.throttled_amount,
-            note,
+            notes,
         },
     ]
 }
 
-fn note(phase: Phase, picture: &Snapshot, cost: &Cost, look: &Look) -> String {
+fn notes(phase: Phase, picture: &Snapshot, cost: &Cost, look: &Look) -> Vec<String> {
     let t = look.text;
-    let span = |seconds: f64| format_span(seconds);
     match phase {
         Phase::Compute => compute(cost, look),
         Phase::IoWait if cost.phase_seconds.io_wait.is_none() => {
-            t.meter_note_io_unseen().into_owned()
+            vec![t.meter_note_io_unseen().into_owned()]
         }
-        Phase::IoWait => String::new(),
         Phase::Queue => startup(picture, look),
-        Phase::Idle if cost.idle_held_seconds >= 1.0 => {
-            t.meter_note_held(span(cost.idle_held_seconds)).into_owned()
-        }
-        Phase::Idle => String::new(),
+        Phase::Idle if cost.idle_held_seconds >= 1.0 => vec![
+            t.meter_note_held(format_span(cost.idle_held_seconds))
+                .into_owned(),
+            t.meter_note_kept().into_owned(),
+        ],
         Phase::Unobserved if cost.phase_seconds.unobserved >= 1.0 => {
-            t.meter_note_unobserved().into_owned()
+            vec![t.meter_note_unobserved().into_owned()]
         }
-        Phase::Unobserved => String::new(),
+        Phase::IoWait | Phase::Idle | Phase::Unobserved => Vec::new(),
     }
 }
 
-fn compute(cost: &Cost, look: &Look) -> String {
+fn compute(cost: &Cost, look: &Look) -> Vec<String> {
     let t = look.text;
     let per_hour = cost
         .effective_price_per_compute_hour
@@ -185,16 +198,15 @@ fn compute(cost: &Cost, look: &Look) -> String {
         }
         .into_owned()
     });
-    let notes: Vec<String> = per_hour.into_iter().chain(integral).collect();
-    notes.join(", ")
+    per_hour.into_iter().chain(integral).collect()
 }
 
 /// When the first process came, and the first second of compute, counted from the begin of billing.
-fn startup(picture: &Snapshot, look: &Look) -> String {
+fn startup(picture: &Snapshot, look: &Look) -> Vec<String> {
     let t = look.text;
     let steps = &picture.startup.now;
     let Some(begin) = steps.billing_started else {
-        return String::new();
+        return Vec::new();
     };
     let after = |step: crate::model::StartStep| {
         let seconds = step.at.duration_since(begin.at).as_secs_f64();
@@ -204,6 +216,5 @@ fn startup(picture: &Snapshot, look: &Look) -> String {
         (steps.first_process.and_then(after)).map(|s| t.meter_note_process(s).into_owned()),
         (steps.first_compute.and_then(after)).map(|s| t.meter_note_first(s).into_owned()),
     ];
-    let notes: Vec<String> = notes.into_iter().flatten().collect();
-    notes.join(", ")
+    notes.into_iter().flatten().collect()
 }
