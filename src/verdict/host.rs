@@ -147,8 +147,8 @@ impl Rule for HostMemory {
     }
 
     fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
-        let pressure = seen.host(|h| h.psi_memory_full_ratio);
-        let faults = seen.owners.faults;
+        let pressure = memory.front.memory_full.get(5.0);
+        let faults = memory.front.faults.get(5.0);
         let (before, growth) = &mut memory.swap;
         if let Some(swap) = seen.host(|h| h.swap_used_bytes) {
             if let Some(before) = *before
