@@ -3,6 +3,7 @@
 mod action;
 pub mod blind;
 mod entry;
+mod gap;
 pub mod keymap;
 mod news;
 mod note;
@@ -16,6 +17,7 @@ pub mod words;
 
 pub use action::{Action, Effect};
 pub use entry::Entry;
+pub use gap::Gap;
 pub use news::{News, Recording};
 pub use play::Past;
 pub use support::{meter_lines, support_lines};

@@ -87,7 +87,7 @@ impl App {
     }
 
     fn step(&mut self, by: isize) {
-        let pages = self.view == View::Verdicts && by.abs() != 1;
+        let pages = self.view == View::Verdicts && by.unsigned_abs() != 1;
         if pages || !matches!(self.view, View::Overview | View::Verdicts) {
             self.scroll = u16::try_from(
                 isize::from(self.scroll as i16)

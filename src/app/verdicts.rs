@@ -205,6 +205,8 @@ pub fn number(witness: Witness, value: f64, t: Catalogue, signs: Signs) -> Text 
         "C" => format!("{value:.0}{}", signs.celsius).into(),
         "B/s" => BytesPerSecond(value).to_string().into(),
         "B" => Bytes(value).to_string().into(),
+        // Beyond a minute no line changes with every second.
+        "s" if value >= 60.0 => format_span((value / 10.0).floor() * 10.0).into(),
         "s" => format_span(value).into(),
         "1/s" => t.verdict_per_second(format!("{value:.0}")),
         "cores" => format!("{value:.1}").into(),

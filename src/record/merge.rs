@@ -18,6 +18,9 @@ const SAME_BOOT_S: f64 = 60.0;
 /// Notes that were left out with their ticks are kept at most.
 const NOTES_KEPT: usize = 1000;
 
+/// Changes of ticks that were left out are kept at most.
+const MISSED_KEPT: usize = 20_000;
+
 /// One thing of several recordings, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Merged {
@@ -262,6 +265,8 @@ impl Source {
             self.missed.retain(|known| !replaces(&change, known));
             self.missed.push(change);
         }
+        let over = self.missed.len().saturating_sub(MISSED_KEPT);
+        self.missed.drain(..over);
     }
 }
 

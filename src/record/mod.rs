@@ -24,6 +24,8 @@ mod shift;
 mod writer;
 
 #[cfg(test)]
+mod damage_tests;
+#[cfg(test)]
 mod tests;
 
 pub use cursor::{Cursor, Records};

@@ -130,8 +130,6 @@ fn view(row: &MinuteRow, named: &[NamedDevice]) -> DeviceView {
         Phase::Unobserved => (VerdictState::Unknown, StateWord::Unknown),
         Phase::IoWait | Phase::Queue | Phase::Idle => (VerdictState::Idle, StateWord::Idle),
     };
-    let observed = row.phases.total() - row.phases.get(Phase::Unobserved);
-    let utilization = figures.get(Figure::Utilization).ok();
     DeviceView {
         device: Arc::new(device(row, named)),
         readings: Readings::default(),
@@ -155,9 +153,12 @@ fn view(row: &MinuteRow, named: &[NamedDevice]) -> DeviceView {
         processes_age_s: 0.0,
         phase,
         phase_seconds: row.phases,
-        // Nobody saw it where there is no mean: then nothing of it is counted.
-        utilization_seconds: utilization.map_or(0.0, |ratio| ratio * observed),
-        work_seconds: None,
+        utilization_seconds: row
+            .utilization_ratio
+            .map_or(0.0, |ratio| ratio * row.seconds),
+        work_seconds: row
+            .work_ratio
+            .map(|ratio| (ratio * row.seconds, row.seconds)),
         verdict: Verdict {
             state,
             ..Verdict::unknown()

@@ -6,7 +6,7 @@ use super::super::tests::{Script, one_device, tick};
 use super::follow::NotFollowed;
 use super::*;
 use crate::app::Recording;
-use crate::model::{EventKind, PhaseSeconds, Snapshot, SourceKind, Tick};
+use crate::model::{EventKind, Metric, PhaseSeconds, Snapshot, SourceKind, Tick};
 use crate::probe::boot_now;
 use crate::record::{Follower, Mark, Marks, Writer};
 use crate::session::{Session, Start};
@@ -92,6 +92,7 @@ fn device_ticks(from: u64, count: u64) -> Vec<Tick> {
         .map(|n| {
             let mut tick = tick(from + n, Vec::new(), vec![sample.clone()]);
             tick.samples[0].at = tick.mono;
+            tick.samples[0].readings.set(Metric::Utilization, Ok(0.9));
             if n == 0 {
                 tick.changes = introduced[1].changes.clone();
             }

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 const UTILIZATION_APART: f64 = 0.20;
 /// Likewise for temperatures, in °C.
 const TEMPERATURE_APART: f64 = 10.0;
-/// Figures in a row that must be apart: one alone may be of another minute.
-const STRIKES: u8 = 2;
+/// Figures in a row that must be apart: a panel that shows the mean of a minute comes late.
+const STRIKES: u8 = 3;
 /// Seconds that the drivers must have been looked at before a figure is judged.
 const LOOKED_S: f64 = 10.0;
 
