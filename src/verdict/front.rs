@@ -39,6 +39,8 @@ pub(crate) struct Front {
     pub(crate) owner_cpu: Smooth,
     pub(crate) pressure: Smooth,
     pub(crate) io_full: Smooth,
+    pub(crate) memory_full: Smooth,
+    pub(crate) faults: Smooth,
     pub(crate) quota: Smooth,
     host_at: Option<MonoTime>,
     /// Over a minute: what is said to be sure must not be a moment's.
@@ -172,6 +174,7 @@ impl Front {
             for smooth in [
                 &mut self.pressure,
                 &mut self.io_full,
+                &mut self.memory_full,
                 &mut self.quota,
                 &mut self.quota_long,
             ] {
@@ -185,10 +188,15 @@ impl Front {
         };
         smooth(&mut self.writes, seen.owners.writes);
         smooth(&mut self.reads, seen.owners.reads);
+        smooth(&mut self.faults, seen.owners.faults);
         smooth(&mut self.owner_cpu, seen.owner_cpu());
         if seen.host.is_some() {
             smooth(&mut self.pressure, seen.host(|h| h.psi_cpu_some_ratio));
             smooth(&mut self.io_full, seen.host(|h| h.psi_io_full_ratio));
+            smooth(
+                &mut self.memory_full,
+                seen.host(|h| h.psi_memory_full_ratio),
+            );
             let quota = seen.host(|h| h.cgroup_throttled_ratio);
             smooth(&mut self.quota, quota);
             if let Some(quota) = quota {

@@ -147,8 +147,8 @@ impl Rule for HostMemory {
     }
 
     fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
-        let pressure = seen.host(|h| h.psi_memory_full_ratio);
-        let faults = seen.owners.faults;
+        let pressure = memory.front.memory_full.get(5.0);
+        let faults = memory.front.faults.get(5.0);
         let (before, growth) = &mut memory.swap;
         if let Some(swap) = seen.host(|h| h.swap_used_bytes) {
             if let Some(before) = *before
@@ -206,12 +206,17 @@ impl Rule for DiskIo {
     fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
         let front = &memory.front;
         let full = front.io_full.get(5.0);
-        let looks = seen.looks(60.0);
+        let looks = seen.looks(30.0);
         let stuck = front.stuck.share(looks, 3);
         if full.is_none() && stuck.is_none() {
             return Answer::NotEnough;
         }
         if matches!(front.pause, Some(Cause::CheckpointPause | Cause::WarmUp)) {
+            return Answer::No;
+        }
+        // Who writes that much stores a checkpoint, whatever was before.
+        let writes = front.writes.get(0.0).unwrap_or(0.0);
+        if writes >= limits.value(T::CheckpointWrites) {
             return Answer::No;
         }
         let (most, whose) = limits.get(T::DiskFull);
@@ -240,7 +245,6 @@ impl Rule for DiskIo {
                 0.0,
             );
         let mut proof = low.add(proof);
-        let writes = front.writes.get(3.0).unwrap_or(0.0);
         proof = proof.not(
             Cause::CheckpointPause,
             evidence(

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// A pause longer than this is none of the innocent kinds, whatever it looked like.
 const LONGEST_S: f64 = 600.0;
 /// Seconds of work before a fall begins a pause.
-const WORK_S: f64 = 20.0;
+const WORK_S: f64 = 10.0;
 
 /// The pause that goes on, and what earlier ones were like.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -290,7 +290,8 @@ impl Rule for InputStarved {
         // One worker at the end of its core starves a device too, wherever more cores lie idle.
         // Beside workers at their end a share of seconds without work says enough, whatever their rhythm.
         let last = front.rests.share(seen.looks(20.0), 5).unwrap_or(0.0);
-        let rhythm = rhythm || (hungry && last >= idle && last < 0.98);
+        let now = front.rests.count(seen.looks(40.0)) > 0;
+        let rhythm = (rhythm && now) || (hungry && last >= idle && last < 0.98);
         let long = if rhythm { long.max(last) } else { long };
         let one_core = seen.owners.cores.is_some_and(|c| (0.9..1.3).contains(&c));
         let most = 0.97 * (1.0 - idle);
