@@ -256,5 +256,8 @@ fn what_cannot_be_replayed_is_told_before_the_screen_is_taken() {
     std::fs::write(&path, "not a recording\n").unwrap();
     let (code, stdout, stderr) = answer(&["replay", path.to_str().unwrap()], None);
     assert_eq!((code, stdout.as_str(), stderr.lines().count()), (1, "", 1));
-    assert!(stderr.contains(": no row stands in it; next: "), "{stderr}");
+    assert!(
+        stderr.contains(", line 1: not a log that is read here; next: "),
+        "{stderr}"
+    );
 }

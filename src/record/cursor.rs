@@ -78,6 +78,21 @@ impl Reader {
         Some(Ok(Record::Tick(cursor.next - 1, Box::new(tick))))
     }
 
+    /// Whether rows were lost behind the last that can be read: a page whose count of rows is damaged says nothing of
+    /// it to a query, but its bytes do not add up. `None` where all do.
+    fn lost_rows(&self) -> Option<String> {
+        let check = |table: &str| {
+            let query = format!("PRAGMA quick_check({table})");
+            let said = self.db.query_row(&query, [], |row| row.get::<_, String>(0));
+            match said {
+                Ok(text) if text == "ok" => None,
+                Ok(text) => Some(text),
+                Err(error) => Some(error.to_string()),
+            }
+        };
+        check("tail").or_else(|| check("blocks"))
+    }
+
     /// Everything from a tick on, in order, up to what is written by now or to the damage.
     #[must_use]
     pub fn records(&self, from: i64) -> Records<'_> {
@@ -113,6 +128,10 @@ impl Iterator for Records<'_> {
         }
         let record = self.reader.read(&mut self.cursor);
         self.over = record.is_none();
-        record
+        if !self.over || self.cursor.damaged {
+            return record;
+        }
+        let what = self.reader.lost_rows()?;
+        Some(Err(damaged(&self.reader.path, self.cursor.after, &what)))
     }
 }

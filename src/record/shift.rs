@@ -90,7 +90,9 @@ impl Reader {
             if !begun && span.first_at < before - SET_BACK_NS {
                 return Ok(span.first);
             }
-            if span.last_at >= wanted {
+            // Where the clock was set back within a block its end says nothing.
+            let set_back = span.last_at < span.first_at.max(before) - SET_BACK_NS;
+            if span.last_at >= wanted || set_back {
                 let first = span.first.max(found + 1);
                 for (tick, number) in self.portion_at(first)?.iter().zip(first..) {
                     let at = nanoseconds(tick.at);
@@ -116,7 +118,8 @@ impl Reader {
             if !begun && span.last_at > after + SET_BACK_NS {
                 return Ok(span.last);
             }
-            if span.first_at <= wanted || begun {
+            let set_back = span.last_at < span.first_at - SET_BACK_NS;
+            if span.first_at <= wanted || begun || set_back {
                 let ticks = self.portion_at(span.first)?;
                 let numbered: Vec<(i64, i64)> =
                     ticks.iter().map(|t| nanoseconds(t.at)).zip(span.first..).collect();
