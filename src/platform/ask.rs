@@ -491,11 +491,9 @@ pub(super) fn said(request: &Request, answer: &Answer) -> Result<Said, String> {
     let text = std::str::from_utf8(&answer.body).map_err(|_| "the answer is no text".to_owned())?;
     match request.form {
         Form::Text => {
-            let html = answer
-                .header("content-type")
-                .is_some_and(|kind| kind.starts_with("text/html"));
             let line = text.trim();
-            if html || line.starts_with('<') || line.lines().count() > 1 {
+            // Not by its content type: there are metadata services that call every text a page.
+            if line.starts_with('<') || line.lines().count() > 1 {
                 return Err("the answer is a page, not a value".to_owned());
             }
             short(line).ok_or_else(|| "the answer is empty".to_owned())?;

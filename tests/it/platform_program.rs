@@ -319,12 +319,12 @@ fn keys_are_nowhere() {
         ("runpod", "Bearer rp-needle-1"),
         ("generic", "Bearer kf-needle-3"),
     ] {
-        let mut program = in_a_pod(&["record", "-o"], &server);
+        let mut program = in_a_pod(&["record"], &server);
         let home = program.home.path().to_owned();
         let key_file = home.join("platform.key");
         std::fs::write(&key_file, "kf-needle-3\n").unwrap();
         std::fs::set_permissions(&key_file, std::fs::Permissions::from_mode(0o600)).unwrap();
-        program.command.arg(home.join("run.nmp")).args([
+        program.command.arg("-o").arg(home.join("run.nmp")).args([
             "--interval",
             "0.2s",
             "--platform",
