@@ -2,7 +2,7 @@
 
 use super::block;
 use super::error::RecordError;
-use super::schema::{first_crc, meaning, open_for_reading, row_crc};
+use super::schema::{first_crc, meaning, open_for_reading, row_crc, tables_are_whole};
 use super::writer::nanoseconds;
 use crate::model::Tick;
 use jiff::Timestamp;
@@ -53,6 +53,14 @@ impl Reader {
             path: path.to_owned(),
             first: 1,
         };
+        let whole = tables_are_whole(&reader.db);
+        if !whole.map_err(|error| damaged(path, None, &error.to_string()))? {
+            return Err(damaged(
+                path,
+                None,
+                "its tables are not described as they were",
+            ));
+        }
         reader.refresh()?;
         Ok(reader)
     }

@@ -33,6 +33,27 @@ CREATE TABLE minutes (
 ) WITHOUT ROWID;
 ";
 
+/// Whether the tables are described as this format describes them, each with a page of its own: what is damaged there
+/// gives no rows, and no error either.
+pub(super) fn tables_are_whole(db: &Connection) -> rusqlite::Result<bool> {
+    let mut query = db.prepare("SELECT sql, rootpage FROM sqlite_schema WHERE sql IS NOT NULL")?;
+    let rows = query.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
+    let (mut said, mut pages) = (Vec::new(), Vec::<i64>::new());
+    for row in rows {
+        let (sql, page) = row?;
+        said.push(sql);
+        pages.push(page);
+    }
+    let mut meant: Vec<&str> = TABLES.split(';').map(str::trim).collect();
+    meant.retain(|statement| !statement.is_empty());
+    said.sort_unstable();
+    meant.sort_unstable();
+    pages.sort_unstable();
+    let all = pages.len();
+    pages.dedup();
+    Ok(said == meant && pages.len() == all)
+}
+
 /// How long a statement waits for another process that has the file.
 const PATIENCE: Duration = Duration::from_secs(1);
 
