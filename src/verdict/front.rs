@@ -116,7 +116,9 @@ impl Front {
     /// Takes a look in.
     pub(crate) fn take(&mut self, seen: &Seen<'_>, limits: &Limits) {
         let dt = seen.dt;
-        self.host(seen);
+        let least = limits.value(T::CheckpointWrites);
+        let stores = seen.owners.writes.is_some_and(|writes| writes >= least);
+        self.host(seen, stores);
         if !seen.fresh {
             return;
         }
@@ -133,7 +135,7 @@ impl Front {
         smooth(&mut self.sm, seen.sm_active);
         if let Some(utilization) = seen.utilization {
             // What stood still for a known reason is no part of a rhythm.
-            if self.pause.is_none() {
+            if self.pause.is_none() && !stores {
                 self.rests.push(utilization < REST);
             }
             let idle = utilization <= limits.compute;
@@ -161,7 +163,8 @@ impl Front {
         self.step.take(seen);
     }
 
-    fn host(&mut self, seen: &Seen<'_>) {
+    /// `stores`: the owners write as much as for a checkpoint.
+    fn host(&mut self, seen: &Seen<'_>, stores: bool) {
         let dt = seen.dt;
         // A host that says nothing for some looks is not known any more.
         if seen.host.is_some() {
@@ -210,7 +213,7 @@ impl Front {
             None if seen.owners.listed == Some(0) || (works && seen.owners.ours) => Some(false),
             None => None,
         };
-        if let Some(waits) = waits.filter(|_| self.pause.is_none()) {
+        if let Some(waits) = waits.filter(|_| self.pause.is_none() && !stores) {
             self.stuck.push(waits);
         }
     }

@@ -221,7 +221,8 @@ impl Rule for DiskIo {
         }
         let (most, whose) = limits.get(T::DiskFull);
         let pressed = full.filter(|f| *f > most);
-        let waits = stuck.filter(|s| *s >= 0.05);
+        // One look is luck.
+        let waits = stuck.filter(|s| *s >= 0.05 && front.stuck.count(looks) >= 2);
         let rests = front.rests.share(looks, 5).unwrap_or(0.0);
         // Pressure is the whole host's or cgroup's: where this device's own owners are seen, they must wait.
         let own = if stuck.is_some() {

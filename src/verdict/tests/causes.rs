@@ -254,7 +254,7 @@ fn each_cause_at_and_around_its_threshold() {
         ),
         (
             "nothing moves",
-            61,
+            64,
             |_, s| s.power_w = Some(600.123),
             Cause::CounterFrozen,
             Some(Sure),
