@@ -23,21 +23,21 @@ const EDGES: [f64; 4] = [0.75, 1.0, 1.25, 2.0];
 
 /// What was said of a cause while a label held.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Named {
+pub(crate) struct Named {
     /// Seconds after the label's begin.
-    pub first_s: f64,
+    pub(crate) first_s: f64,
     /// The same, for `sure`.
-    pub sure_s: Option<f64>,
+    pub(crate) sure_s: Option<f64>,
     /// The most that was said.
-    pub most: Confidence,
+    pub(crate) most: Confidence,
 }
 
 /// What was said while a label held.
 #[derive(Debug, Clone)]
-pub struct Record {
-    pub family: &'static str,
-    pub label: Label,
-    pub named: BTreeMap<Cause, Named>,
+pub(crate) struct Record {
+    pub(crate) family: &'static str,
+    pub(crate) label: Label,
+    pub(crate) named: BTreeMap<Cause, Named>,
 }
 
 impl Record {
@@ -58,7 +58,7 @@ impl Record {
     }
 
     /// What was named and is not so.
-    pub fn wrong(&self) -> impl Iterator<Item = (Cause, Confidence)> + '_ {
+    pub(crate) fn wrong(&self) -> impl Iterator<Item = (Cause, Confidence)> + '_ {
         let Label {
             cause,
             also,
@@ -76,25 +76,25 @@ impl Record {
 }
 
 /// A session on a scenario's devices.
-pub fn session(plates: &Arc<Plates>) -> Session {
+pub(crate) fn session(plates: &Arc<Plates>) -> Session {
     let kind = SourceKind::Demo("truth".to_owned());
     Session::new(Start::new(Config::default()), plates.clone(), kind)
 }
 
 /// The same with one cause's rule left out.
-pub fn session_without(plates: &Arc<Plates>, cause: Cause) -> Session {
+pub(crate) fn session_without(plates: &Arc<Plates>, cause: Cause) -> Session {
     session(plates).with_rules(RuleSet::all().without(cause))
 }
 
 /// Calls `see` with the verdict of each device.
-pub fn verdicts(session: &Session, mut see: impl FnMut(&DeviceId, &Verdict)) {
+pub(crate) fn verdicts(session: &Session, mut see: impl FnMut(&DeviceId, &Verdict)) {
     for (id, verdict) in session.verdicts() {
         see(id, &verdict);
     }
 }
 
 /// Folds a scenario and records what is said.
-pub fn records(mut scenario: Scenario, mut session: Session) -> Vec<Record> {
+pub(crate) fn records(mut scenario: Scenario, mut session: Session) -> Vec<Record> {
     let devices = scenario.devices();
     let mut records: Vec<Record> = scenario
         .labels
@@ -161,13 +161,13 @@ fn note(record: &mut Record, second: f64, verdict: &Verdict) {
 
 /// A counting verdict where nothing is wrong, from begin to end.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FalseAlarm {
-    pub device: DeviceId,
-    pub cause: Cause,
+pub(crate) struct FalseAlarm {
+    pub(crate) device: DeviceId,
+    pub(crate) cause: Cause,
     /// Simulated seconds.
-    pub from_s: f64,
-    pub until_s: f64,
-    pub most: Confidence,
+    pub(crate) from_s: f64,
+    pub(crate) until_s: f64,
+    pub(crate) most: Confidence,
 }
 
 /// False alarms of one machine's clean days: names of the same cause on the same device that are less than this apart
@@ -175,7 +175,7 @@ pub struct FalseAlarm {
 const ONE_ALARM_S: f64 = 300.0;
 
 /// Folds clean work and gives its false alarms.
-pub fn false_alarms(mut scenario: Scenario, mut session: Session) -> Vec<FalseAlarm> {
+pub(crate) fn false_alarms(mut scenario: Scenario, mut session: Session) -> Vec<FalseAlarm> {
     let devices = scenario.devices();
     let mut alarms: Vec<FalseAlarm> = Vec::new();
     while let Some((second, tick)) = scenario.tick() {
@@ -217,7 +217,7 @@ pub fn false_alarms(mut scenario: Scenario, mut session: Session) -> Vec<FalseAl
 }
 
 /// False alarms by cause, and per device-day.
-pub fn alarms_text(alarms: &[FalseAlarm], device_days: f64) -> String {
+pub(crate) fn alarms_text(alarms: &[FalseAlarm], device_days: f64) -> String {
     let mut by: BTreeMap<(Cause, &str), usize> = BTreeMap::new();
     for alarm in alarms {
         *by.entry((alarm.cause, alarm.most.word())).or_default() += 1;
@@ -234,7 +234,10 @@ pub fn alarms_text(alarms: &[FalseAlarm], device_days: f64) -> String {
 }
 
 /// Hours until a drift was suspected and until it was likely or sure, by run of the articles' ramp.
-pub fn ramp(runs: u64, make: &(impl Fn() -> Session + Sync)) -> Vec<(Option<f64>, Option<f64>)> {
+pub(crate) fn ramp(
+    runs: u64,
+    make: &(impl Fn() -> Session + Sync),
+) -> Vec<(Option<f64>, Option<f64>)> {
     let Some(family) = families().iter().find(|f| f.name == "power_drift_ramp") else {
         return Vec::new();
     };
@@ -259,7 +262,7 @@ pub fn ramp(runs: u64, make: &(impl Fn() -> Session + Sync)) -> Vec<(Option<f64>
 }
 
 /// Records of so many scenarios of each family, by seed.
-pub fn drawn(
+pub(crate) fn drawn(
     families: &[&Family],
     seeds: std::ops::Range<u64>,
     make: &(impl Fn() -> Session + Sync),
@@ -274,7 +277,10 @@ pub fn drawn(
 }
 
 /// Runs jobs on all cores, and gives their outcomes in the order of the jobs.
-pub fn in_threads<J: Sync, O: Send>(jobs: &[J], run: impl Fn(&J) -> Vec<O> + Sync) -> Vec<O> {
+pub(crate) fn in_threads<J: Sync, O: Send>(
+    jobs: &[J],
+    run: impl Fn(&J) -> Vec<O> + Sync,
+) -> Vec<O> {
     let next = std::sync::atomic::AtomicUsize::new(0);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let work = || {
@@ -300,18 +306,18 @@ pub fn in_threads<J: Sync, O: Send>(jobs: &[J], run: impl Fn(&J) -> Vec<O> + Syn
 
 /// The score of one cause.
 #[derive(Debug, Clone, Default)]
-pub struct Row {
+pub(crate) struct Row {
     /// Labels that hold, and how many of them were hit.
-    pub held: (usize, usize),
+    pub(crate) held: (usize, usize),
     /// The same at 1.25 times the threshold or beyond.
-    pub beyond: (usize, usize),
+    pub(crate) beyond: (usize, usize),
     /// Times that it was named falsely, and those of them not within 25 % of its threshold.
-    pub falsely: (usize, usize),
+    pub(crate) falsely: (usize, usize),
     /// Seconds from the begin to a first name and to `sure`.
-    pub to_suspect: Vec<f64>,
-    pub to_sure: Vec<f64>,
+    pub(crate) to_suspect: Vec<f64>,
+    pub(crate) to_sure: Vec<f64>,
     /// Labels about it and how many were named, by severity: under 0.75, to 1, to 1.25, to 2, beyond.
-    pub curve: [(usize, usize); 5],
+    pub(crate) curve: [(usize, usize); 5],
 }
 
 fn ratio(part: usize, whole: usize) -> Option<f64> {
@@ -319,23 +325,23 @@ fn ratio(part: usize, whole: usize) -> Option<f64> {
 }
 
 impl Row {
-    pub fn recall(&self) -> Option<f64> {
+    pub(crate) fn recall(&self) -> Option<f64> {
         ratio(self.held.1, self.held.0)
     }
 
-    pub fn precision(&self) -> Option<f64> {
+    pub(crate) fn precision(&self) -> Option<f64> {
         ratio(self.held.1, self.held.1 + self.falsely.0)
     }
 
     /// Precision and recall on what is not near the threshold.
-    pub fn clear(&self) -> (Option<f64>, Option<f64>) {
+    pub(crate) fn clear(&self) -> (Option<f64>, Option<f64>) {
         (
             ratio(self.beyond.1, self.beyond.1 + self.falsely.1),
             ratio(self.beyond.1, self.beyond.0),
         )
     }
 
-    pub fn f1(&self) -> Option<f64> {
+    pub(crate) fn f1(&self) -> Option<f64> {
         let (p, r) = (self.precision()?, self.recall()?);
         (p + r > 0.0).then(|| 2.0 * p * r / (p + r))
     }
@@ -343,10 +349,10 @@ impl Row {
 
 /// The table of some records.
 #[derive(Debug, Clone, Default)]
-pub struct Table(pub BTreeMap<Cause, Row>);
+pub(crate) struct Table(pub BTreeMap<Cause, Row>);
 
 impl Table {
-    pub fn of(records: &[Record]) -> Self {
+    pub(crate) fn of(records: &[Record]) -> Self {
         let mut rows: BTreeMap<Cause, Row> = BTreeMap::new();
         for record in records {
             let label = &record.label;
@@ -382,7 +388,7 @@ impl Table {
     }
 
     /// F1 over all causes that can count, each with the same weight.
-    pub fn mean_f1(&self) -> f64 {
+    pub(crate) fn mean_f1(&self) -> f64 {
         let rows: Vec<f64> = self
             .0
             .iter()
@@ -393,7 +399,7 @@ impl Table {
     }
 
     /// As text, a line per cause.
-    pub fn text(&self, title: &str) -> String {
+    pub(crate) fn text(&self, title: &str) -> String {
         let mut out = format!(
             "{title}\n{:<17}{:>5}{:>7}{:>7}{:>7} |{:>7}{:>7} |{:>8}{:>8}{:>8}{:>8} | {:<40}| false\n",
             "cause",
@@ -460,14 +466,14 @@ fn quantile(values: &[f64], at: f64) -> String {
 }
 
 /// The median, where there is any.
-pub fn median(values: &[f64]) -> Option<f64> {
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len().checked_sub(1)? / 2).copied()
 }
 
 /// The same records with the labels of one given to another: a score that stays is none.
-pub fn shuffled(records: &[Record]) -> Vec<Record> {
+pub(crate) fn shuffled(records: &[Record]) -> Vec<Record> {
     let labels: Vec<&Label> = records.iter().map(|r| &r.label).collect();
     // A stride that shares no factor with the number of records reaches every one of them.
     let mut stride = labels.len() * 5 / 13 + 1;
@@ -488,7 +494,7 @@ fn gcd(a: usize, b: usize) -> usize {
 }
 
 /// What was said falsely, by family: for whoever looks into a score.
-pub fn mistakes(records: &[Record]) -> String {
+pub(crate) fn mistakes(records: &[Record]) -> String {
     let mut counts: BTreeMap<(&str, String), usize> = BTreeMap::new();
     for record in records {
         let label = &record.label;
