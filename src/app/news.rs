@@ -6,6 +6,10 @@ use crate::session::{Session, Start};
 use nameplate_widgets::SweepWindow;
 
 /// One thing that a source tells.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "ticks are nearly all of them, and are moved once"
+)]
 pub enum News {
     /// An instant, to be folded.
     Tick(Tick),

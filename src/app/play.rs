@@ -186,7 +186,7 @@ impl App {
             Action::EventBefore => Order::Event(false),
             Action::EventAfter => Order::Event(true),
             Action::Begin => Order::First,
-            Action::End if self.tape.past == Past::Kept => return self.to_live(),
+            Action::End if self.tape.past == Past::Kept => return self.back_to_live(),
             Action::End => Order::Last,
             _ => return None,
         };
@@ -221,7 +221,7 @@ impl App {
     }
 
     /// Back to what is live.
-    pub(super) fn to_live(&mut self) -> Option<Effect> {
+    pub(super) fn back_to_live(&mut self) -> Option<Effect> {
         self.tape.play.take()?;
         self.settle();
         Some(Effect::Play(Order::Stop))

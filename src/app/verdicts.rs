@@ -49,7 +49,7 @@ pub fn lines(view: &DeviceView, t: Catalogue, signs: Signs) -> Vec<(Level, Text)
     let rest = view.known.iter().filter(|known| {
         // Once a rule speaks, that nothing is known to be wrong is no line any more.
         let nothing = matches!(known.kind, KnownKind::Fine { .. } | KnownKind::Nothing);
-        !covers(cause, &known.kind) && !(nothing && said.is_some())
+        !(covers(cause, &known.kind) || nothing && said.is_some())
     });
     lines.extend(rest.map(|known| (known.level, words::known(&known.kind, t, signs))));
     // Pauses and kinds of work are said after what is wrong.

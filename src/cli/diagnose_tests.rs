@@ -180,12 +180,15 @@ fn the_text_says_the_log_and_its_zone_and_fits() {
 fn streamed(case: &str, count: usize) -> (String, Snapshot) {
     let began = "2026-03-01T08:00:00Z".parse().unwrap();
     let mut simulation = Simulation::case(case, 3).unwrap().beginning_at(began);
-    let mut config = Config::default();
-    config.price = Some(Price {
+    let price = Price {
         per_hour: rust_decimal::Decimal::new(299, 2),
         scope: PriceScope::Device,
         source: PriceSource::Flag,
-    });
+    };
+    let config = Config {
+        price: Some(price),
+        ..Config::default()
+    };
     let plates = Arc::new(Plates::embedded().unwrap());
     let mut session = Session::new(Start::new(config), plates, SourceKind::Live);
     let words = CatalogueWords::new(Catalogue::new(Lang::En), false);

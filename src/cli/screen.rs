@@ -102,6 +102,7 @@ pub(super) fn run(
 }
 
 /// What was opened and is not shown yet.
+#[allow(clippy::large_enum_variant, reason = "there is one")]
 enum Opened<'a> {
     /// This host, whose ticks may come from a recorder.
     Live,

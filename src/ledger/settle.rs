@@ -86,7 +86,7 @@ impl Rental<'_> {
     }
 
     /// Seconds from an instant to the next edge of an hour in the platform's zone.
-    fn to_edge(&self, at_s: f64) -> f64 {
+    fn until_edge(&self, at_s: f64) -> f64 {
         let local = at_s + f64::from(self.tariff.offset_s);
         CLOCK_HOUR_S - local.rem_euclid(CLOCK_HOUR_S)
     }
@@ -94,7 +94,7 @@ impl Rental<'_> {
     /// Everything is billed: the first hour's rest, whole hours, and what has begun of this one.
     fn hour_by_hour(&self) -> f64 {
         let head = self
-            .to_edge(self.origin.as_duration().as_secs_f64())
+            .until_edge(self.origin.as_duration().as_secs_f64())
             .min(self.span);
         let whole = ((self.span - head) / CLOCK_HOUR_S).floor();
         let tail = self.span - head - whole * CLOCK_HOUR_S;
@@ -145,7 +145,7 @@ impl Rental<'_> {
             Settlement::End => ahead,
             Settlement::Hour => {
                 let end = self.origin.as_duration().as_secs_f64() + self.span;
-                let edge = self.to_edge(end);
+                let edge = self.until_edge(end);
                 let in_hour = (CLOCK_HOUR_S - edge).min(self.span);
                 (rounded(in_hour, self.tariff) - in_hour).clamp(0.0, edge)
             }

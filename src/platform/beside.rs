@@ -9,7 +9,7 @@ use super::reader::About;
 use crate::model::{Change, Feed, FeedHandle, PlatformNews, Sink, Tick};
 use jiff::Timestamp;
 use std::io;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -122,10 +122,7 @@ fn run(options: &PlatformOptions, to: &Weak<Newest>) {
 /// What a waiting request heard until something is due, or a glance later.
 fn next(heard: &Receiver<(usize, Asked)>, due: Instant) -> Option<(usize, Asked)> {
     let left = due.saturating_duration_since(Instant::now()).min(GLANCE);
-    match heard.recv_timeout(left) {
-        Ok(news) => Some(news),
-        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-    }
+    heard.recv_timeout(left).ok()
 }
 
 /// A request that is answered when something changes: it waits on a thread of its own.

@@ -9,7 +9,6 @@ use super::value::short;
 use crate::model::{
     DetectedBy, Platform, PlatformPrice, PlatformStatus, Step, StepKind, StepResult,
 };
-use crate::units::Currency;
 use jiff::Timestamp;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -217,7 +216,7 @@ impl Engine {
                 .currency
                 .clone()
                 .or_else(|| terms.currency.parse().ok())
-                .unwrap_or_else(Currency::default),
+                .unwrap_or_default(),
             scope: terms.scope,
             at,
         })

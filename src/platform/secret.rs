@@ -63,7 +63,7 @@ pub(super) fn find(places: &[KeyPlace], is_needed: bool, here: &Surroundings) ->
         }
     }
     if let Some(path) = here.key_file() {
-        keys.file(&path.to_owned(), &[]);
+        keys.file(path, &[]);
     }
     keys.variable(OWN_VARIABLE, here);
     keys

@@ -125,7 +125,7 @@ impl Rule for CounterFrozen {
         // energy counter grows wherever power is drawn.
         let energy = seen.energy_j.is_some() && power > 1.0;
         let busy = seen.utilization.is_some_and(|u| u > 0.10);
-        if !energy && !(frozen.fine && busy) {
+        if !(energy || frozen.fine && busy) {
             return Answer::NotEnough;
         }
         if frozen.same < EQUAL_LOOKS {

@@ -62,7 +62,7 @@ impl Pauses {
                 // It must work again for a moment, or it goes on.
                 if self.worked_s >= 5.0 {
                     let lasted = lasted - self.worked_s;
-                    if lasted >= 8.0 && lasted <= LONGEST_S && !self.is_checkpoint() {
+                    if (8.0..=LONGEST_S).contains(&lasted) && !self.is_checkpoint() {
                         self.longest_s = self.longest_s.max(lasted);
                         self.earlier = self.earlier.saturating_add(1);
                     }

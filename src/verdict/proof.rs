@@ -12,6 +12,10 @@ const TURNED_DOWN: usize = 3;
 
 /// What a rule makes of a device at one instant.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it is looked at where it is made, and never kept"
+)]
 pub enum Answer {
     /// It holds now, for these reasons.
     Yes(Proof),

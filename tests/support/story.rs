@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// A time in which nothing changes but noise.
 #[derive(Clone, Default)]
-pub struct Phase {
+pub(crate) struct Phase {
     pub seconds: f64,
     /// Readings as told; those that stray by a little are marked.
     pub readings: Vec<(Metric, f64)>,
@@ -28,7 +28,7 @@ pub struct Phase {
     pub starved: f64,
 }
 
-pub struct Story {
+pub(crate) struct Story {
     pub name: &'static str,
     /// The process began so long before the report.
     pub owned_for_s: f64,
@@ -71,7 +71,7 @@ fn xid(device: &DeviceId, at: jiff::Timestamp, code: u32) -> Event {
 
 impl Story {
     /// All ticks, with the number of the phase.
-    pub fn ticks(&self) -> Vec<(usize, Tick)> {
+    pub(crate) fn ticks(&self) -> Vec<(usize, Tick)> {
         let device = Arc::new(device(self.name));
         let mut ticks = Vec::new();
         let (mut second, mut rx, mut seed, mut was_silent) = (0.0, 1e9, 9_u64, false);

@@ -297,11 +297,14 @@ fn an_own_price_holds_and_else_the_recorders() {
         (&taken.price, &taken.currency),
         (&theirs.price, &theirs.currency)
     );
-    let mut own = Config::default();
-    own.price = theirs.price.clone().map(|price| crate::model::Price {
+    let price = theirs.price.clone().map(|price| crate::model::Price {
         per_hour: rust_decimal::Decimal::ONE,
         ..price
     });
+    let own = Config {
+        price,
+        ..Config::default()
+    };
     let kept = read(&own, &theirs);
     assert_eq!((&kept.price, &kept.currency), (&own.price, &own.currency));
 }

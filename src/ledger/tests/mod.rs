@@ -133,6 +133,9 @@ struct Run {
     boards: Vec<String>,
 }
 
+/// Kind, cycles, period, wasted seconds, amount.
+type Swings = (FlappingKind, u32, f64, f64, Decimal);
+
 const fn one() -> f64 {
     1.0
 }
@@ -173,7 +176,7 @@ struct Expect {
     extras: Option<Vec<Decimal>>,
     total: Option<Decimal>,
     /// Kind, cycles, period, wasted seconds, amount.
-    flapping: Option<Vec<(FlappingKind, u32, f64, f64, Decimal)>>,
+    flapping: Option<Vec<Swings>>,
     /// Compute seconds of single devices, by board and place: `"0.1" = 20`.
     #[serde(default)]
     devices: std::collections::BTreeMap<String, f64>,

@@ -58,7 +58,7 @@ impl Clock {
         if !first.is_ambiguous() {
             return first.compatible().ok();
         }
-        let earlier = first.clone().earlier().ok()?;
+        let earlier = first.earlier().ok()?;
         match self.last {
             Some(last) if earlier < last => first.later().ok(),
             _ => Some(earlier),
