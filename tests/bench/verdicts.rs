@@ -94,10 +94,13 @@ fn main() {
     }
 }
 
+/// Hours to `suspect` and to `sure`.
+type Pair = (Option<f64>, Option<f64>);
+
 /// Targets: suspected by 14 h, a verdict by 17.5 h (medians).
 fn ramp_of_the_articles(plates: &Arc<Plates>) {
     let runs = score::ramp(RAMPS, &|| session(plates));
-    let hours = |of: fn(&(Option<f64>, Option<f64>)) -> Option<f64>| {
+    let hours = |of: fn(&Pair) -> Option<f64>| {
         let reached: Vec<f64> = runs.iter().filter_map(of).collect();
         let median = score::median(&reached).map_or("-".to_owned(), |h| format!("{h:.1} h"));
         format!("{median} ({} of {})", reached.len(), runs.len())

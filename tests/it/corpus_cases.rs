@@ -4,6 +4,13 @@
 //! The reports are not ours and lie beside the checkout, where they are at all. What a report does not tell is absent in
 //! its ticks; what is assumed stands beside the case.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
 use crate::score;
 use crate::story::{Phase, Story};
 use nameplate::model::{Cause, Confidence, Metric as M, Plates};

@@ -144,7 +144,8 @@ proptest! {
         // The first recorder misses some seconds on the way; the second one begins later.
         let parts = [0..pause.min(end), (pause + paused).min(end)..end];
         let first = record(&a, &ticks, &parts, &introductions);
-        let second = record(&b, &ticks, &[begin..ticks.len()], &introductions);
+        let whole = begin..ticks.len();
+        let second = record(&b, &ticks, std::slice::from_ref(&whole), &introductions);
         let b = if kill { killed(&b) } else { second.close().unwrap(); b };
         first.close().unwrap();
         let there = |n: &usize| parts.iter().any(|part| part.contains(n)) || *n >= begin;

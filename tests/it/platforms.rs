@@ -1,7 +1,13 @@
 //! The platforms: what each answers in its real shape and what is made of it (`tests/scenarios/platforms`), answers that
 //! are none, and how a platform is recognised. Servers are scripted, on loopback.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
 mod detection;
 mod failures;
 

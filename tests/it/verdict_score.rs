@@ -1,6 +1,13 @@
 //! The short form of the verdicts' score: `cargo test --test it verdict_score -- --nocapture` prints the tables.
 //! The long form is `cargo bench --bench verdicts`.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
 use crate::score::{self, Record, Table};
 use nameplate::model::{Cause, Plates, VerdictState};
 use nameplate::session::Session;

@@ -1,5 +1,12 @@
 //! Loads whose busy seconds are known, seen as a driver's utilization shows them, and booked by the ledger.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
 use jiff::Timestamp;
 use nameplate::ledger::{BoardStep, DeviceStep, Ledger, Step};
 use nameplate::model::{BoardId, Config, DeviceId};

@@ -1,5 +1,12 @@
 //! Ticks of a device of which only some figures are known, as a symptom report tells them.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
 use nameplate::model::{
     Absent, BoardId, Change, Device, DeviceId, DeviceKind, DeviceProcess, Event, EventKind,
     HostSample, Metric, Process, PsiScope, Readings, Sample, Tick, Vendor,
