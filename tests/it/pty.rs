@@ -253,7 +253,7 @@ fn the_demo_from_start_to_end() {
         ["0  H100", "3  H100", "7  H100"]
             .iter()
             .all(|row| text.contains(row))
-            && text.contains("doubtful")
+            && text.contains("STALLED")
     });
     assert!(terminal.emulator.screen().alternate_screen());
     assert!(terminal.emulator.screen().hide_cursor());

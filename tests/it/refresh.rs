@@ -67,7 +67,7 @@ fn a_refresh_is_next_to_nothing_when_nothing_moves() {
     let mut wire = Wire::new(stage, 200, 50);
     wire.draw();
     let mut bytes = Vec::new();
-    for n in 0..90 {
+    for n in 0..120 {
         tick.seq += 1;
         tick.at += SignedDuration::from_secs(1);
         tick.mono = tick.mono.plus(std::time::Duration::from_secs(1));
@@ -79,8 +79,8 @@ fn a_refresh_is_next_to_nothing_when_nothing_moves() {
         wire.stage.app.refresh();
         let (count, writes) = wire.draw();
         assert!(writes <= 1);
-        // Rates and phases settle first.
-        if n >= 30 {
+        // Rates and phases settle first, and counters that stand still are told with their seconds up to a minute.
+        if n >= 60 {
             bytes.push(count);
         }
     }

@@ -133,7 +133,7 @@ fn the_selection_moves_and_stays() {
     assert_eq!(selected(&stage), 4);
     stage.ticks(3);
     assert_eq!(selected(&stage), 4, "who has moved is not moved");
-    stage.press(Key::Home);
+    stage.press(Key::Char('g'));
     stage.press(Key::Up);
     assert_eq!(selected(&stage), 0);
     stage.press(Key::Char('G'));
@@ -159,7 +159,7 @@ fn forty_devices_fit_200x50() {
 #[test]
 fn sixty_four_devices_scroll() {
     let mut stage = Stage::many("healthy", 8);
-    stage.press(Key::End);
+    stage.press(Key::Char('G'));
     let text = stage.text(80, 24);
     assert!(
         rows(&text).contains(&63) && !rows(&text).contains(&0),
