@@ -215,8 +215,7 @@ impl Engine {
             currency: facts
                 .currency
                 .clone()
-                .or_else(|| terms.currency.parse().ok())
-                .unwrap_or_default(),
+                .or_else(|| terms.currency.parse().ok())?,
             scope: terms.scope,
             at,
         })

@@ -115,15 +115,15 @@ mod tests {
         let plain = overlay.replace("overlay overlay", "zfs pool");
         let own =
             |mounts: &str, marked, folder: &str| is_in_own_layer(mounts, marked, Path::new(folder));
-        assert!(own(overlay, false, "/root/.local/state/nameplate"));
+        assert!(own(overlay, false, "/home/me/.local/state/nameplate"));
         assert!(own(overlay, true, "/"));
         assert!(!own(overlay, true, "/workspace/nameplate"));
         assert!(!own(overlay, true, "/my data"));
         assert!(own(overlay, true, "/workspaces"));
-        assert!(own(&plain, true, "/root"));
-        assert!(!own(&plain, false, "/root"), "a host's own disk");
+        assert!(own(&plain, true, "/home"));
+        assert!(!own(&plain, false, "/home"), "a host's own disk");
         for broken in ["", "x", "1 2 3 - ", " - overlay"] {
-            assert!(!own(broken, true, "/root"));
+            assert!(!own(broken, true, "/home"));
         }
     }
 

@@ -278,8 +278,12 @@ impl Front {
             });
             spin.missed = 0;
             spin.power.take(power);
-            let traffic = seen.pcie().unwrap_or(0.0) + seen.nvlink_bytes_per_s.unwrap_or(0.0);
-            spin.traffic.take(traffic);
+            // What no counter tells is not taken for no traffic.
+            let (pcie, nvlink) = (seen.pcie(), seen.nvlink_bytes_per_s);
+            if pcie.is_some() || nvlink.is_some() {
+                spin.traffic
+                    .take(pcie.unwrap_or(0.0) + nvlink.unwrap_or(0.0));
+            }
         } else if let Some(spin) = &mut self.spin {
             // A single odd sample ends no hang: utilization and power are of different windows.
             spin.missed += 1;

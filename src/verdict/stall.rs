@@ -57,12 +57,8 @@ impl Rule for CollectiveWait {
             return Answer::No;
         }
         let (spread, spread_whose) = limits.get(T::WaitSpread);
-        let moves_by = if limit > 0.0 {
-            spin.power.spread() / limit
-        } else {
-            0.0
-        };
-        if spin.power.count() >= 5 && moves_by > spread {
+        let moves_by = (limit > 0.0).then(|| spin.power.spread() / limit);
+        if spin.power.count() >= 5 && moves_by.is_some_and(|by| by > spread) {
             return Answer::No;
         }
         let writes = memory.front.writes.get(3.0).unwrap_or(0.0);
@@ -101,7 +97,7 @@ impl Rule for CollectiveWait {
         };
         let lasted = seen.now.seconds_since(spin.since);
         proof = proof
-            .with(
+            .with_some(
                 Witness::PowerSpread,
                 moves_by,
                 AtMost,

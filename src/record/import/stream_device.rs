@@ -87,7 +87,8 @@ fn why(json: &Json, path: &str) -> Absent {
         Some(Absent::Implausible(_)) => {
             let detail = json.get("absent_detail").and_then(|all| all.get(path));
             let raw = detail.and_then(|detail| detail.get("raw"));
-            Absent::Implausible(raw.and_then(Json::as_f64).unwrap_or(0.0))
+            raw.and_then(Json::as_f64)
+                .map_or(Absent::NotReported, Absent::Implausible)
         }
         Some(why) => why,
         None => Absent::NotReported,
