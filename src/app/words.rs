@@ -2,7 +2,7 @@
 
 use crate::model::{
     Absent, Charge, DeviceView, Disagreement, Known, KnownKind, ProbeHint, ProbeReport,
-    ProbeStatus, StateWord,
+    ProbeStatus, StateWord, Vendor,
 };
 use crate::text::Catalogue;
 use crate::units::{Bytes, BytesPerSecond, Money, Ratio, Watts, format_span};
@@ -314,6 +314,12 @@ pub fn throttle(name: &str, t: Catalogue) -> Cow<'static, str> {
         "hw_thermal_slowdown" => t.state_throttle_hw_thermal_slowdown(),
         "hw_power_brake_slowdown" => t.state_throttle_hw_power_brake_slowdown(),
         "display_clock_setting" => t.state_throttle_display_clock_setting(),
+        "software_edp" => t.state_throttle_software_edp(),
+        "hardware_edp" => t.state_throttle_hardware_edp(),
+        "svfd" => t.state_throttle_svfd(),
+        "load_aware" => t.state_throttle_load_aware(),
+        "prochot" => t.state_throttle_prochot(),
+        "current" => t.state_throttle_current(),
         other => t.state_throttle_unknown(other),
     }
 }
@@ -349,6 +355,16 @@ pub fn probe_status(report: &ProbeReport, t: Catalogue) -> Cow<'static, str> {
     }
 }
 
+/// The flag that names another library of a vendor's.
+const fn library_flag(vendor: Vendor) -> &'static str {
+    match vendor {
+        Vendor::Ascend => "--dcmi-library",
+        Vendor::Cambricon => "--cndev-library",
+        Vendor::Gaudi => "--hlml-library",
+        _ => "--nvml-library",
+    }
+}
+
 /// What to do about a probe that does not work.
 #[must_use]
 pub fn probe_next(report: &ProbeReport, t: Catalogue) -> Option<Cow<'static, str>> {
@@ -360,7 +376,7 @@ pub fn probe_next(report: &ProbeReport, t: Catalogue) -> Option<Cow<'static, str
         ProbeHint::Restart => Some(t.probe_next_reload()),
         ProbeHint::Permission => Some(t.probe_next_group("video")),
         ProbeHint::RecreateContainer => Some(t.probe_next_recreate()),
-        ProbeHint::Unknown => Some(t.probe_next_library_flag("--nvml-library")),
+        ProbeHint::Unknown => Some(t.probe_next_library_flag(library_flag(report.vendor))),
     }
 }
 

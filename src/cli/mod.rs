@@ -11,6 +11,7 @@ mod error;
 mod export;
 mod foreign;
 mod later;
+pub mod libraries;
 mod lines;
 mod live;
 mod log;

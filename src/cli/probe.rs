@@ -1,11 +1,10 @@
 //! The child's side of a probe process.
 
 use crate::model::Vendor;
-use crate::probe::nvidia::{Nvidia, NvidiaOptions};
-use crate::probe::serve_from_stdin;
+use crate::probe::vendor::VendorOptions;
+use crate::probe::{serve_from_stdin, vendors};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// What the parent tells a probe: all that it needs, as it reads no configuration and no environment.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,7 +14,7 @@ pub(super) struct Told {
     library: Option<PathBuf>,
 }
 
-/// The arguments of `nameplate probe --vendor V --root DIR [--nvml-library PATH]` as `source` gives them; `None` for all
+/// The arguments of `nameplate probe --vendor V --root DIR [--library PATH]` as `source` gives them; `None` for all
 /// else, which the command line's own reader answers. Not by that reader, because its code and tables are a
 /// megabyte of memory that a probe would hold for days.
 pub(super) fn told(arguments: &[OsString]) -> Option<Told> {
@@ -33,31 +32,29 @@ pub(super) fn told(arguments: &[OsString]) -> Option<Told> {
     }
     for [flag, value] in pairs {
         match flag.to_str()? {
-            "--vendor" => told.vendor = vendor(value.to_str()?)?,
+            "--vendor" => {
+                let word = value.to_str()?;
+                told.vendor = Some(Vendor::of_word(word)).filter(|vendor| vendor.word() == word)?;
+            }
             "--root" => told.root = value.into(),
-            "--nvml-library" => told.library = Some(value.into()),
+            "--library" => told.library = Some(value.into()),
             _ => return None,
         }
     }
     Some(told)
 }
 
-fn vendor(name: &str) -> Option<Vendor> {
-    match name {
-        "nvidia" => Some(Vendor::Nvidia),
-        "iluvatar" => Some(Vendor::Iluvatar),
-        _ => None,
-    }
-}
-
 /// Runs the probe of one vendor until its parent closes the pipe. Answers with the exit code.
 pub(super) fn run_probe(told: Told) -> u8 {
-    let nvidia = Nvidia::new(NvidiaOptions {
+    let Some(probe) = vendors::probe(VendorOptions {
         library: told.library,
         root: told.root,
         vendor: told.vendor,
-    });
-    match serve_from_stdin(Arc::new(nvidia)) {
+    }) else {
+        tracing::warn!(vendor = told.vendor.word(), "there is no probe for this vendor");
+        return 1;
+    };
+    match serve_from_stdin(probe) {
         Ok(()) => 0,
         Err(error) => {
             // Its stderr is the probe's log.
@@ -78,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_probe_takes_what_its_parent_gives_and_nothing_else() {
-        let all = of("n probe --vendor iluvatar --root /r --nvml-library /l.so").unwrap();
+        let all = of("n probe --vendor iluvatar --root /r --library /l.so").unwrap();
         assert_eq!(all.vendor, Vendor::Iluvatar);
         assert_eq!((all.root, all.library), ("/r".into(), Some("/l.so".into())));
         assert_eq!(of("n probe").unwrap().root, PathBuf::from("/"));

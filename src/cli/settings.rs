@@ -1,6 +1,7 @@
 //! What holds for this run: flags over environment over file over defaults.
 
 use super::config::{AfterLogout, FileSettings, Folders};
+use super::libraries::Libraries;
 use super::shared::Shared;
 use crate::model::{
     BillingStart, BillingStartSource, Config, Price, PriceScope, PriceSource, Terms,
@@ -23,8 +24,8 @@ pub struct Settings {
     pub apart: Option<Duration>,
     /// The screen's looks.
     pub screen: ScreenSettings,
-    /// Another library with NVML's names.
-    pub nvml_library: Option<PathBuf>,
+    /// Vendors' libraries that are named by hand.
+    pub libraries: Libraries,
     /// Where /proc, /sys and the vendors' files are looked for.
     pub root: PathBuf,
     /// The rental platform.
@@ -117,7 +118,7 @@ impl Settings {
                     .or(file.tz)
                     .unwrap_or_else(|| "local".to_owned()),
             },
-            nvml_library: shared.nvml_library.clone().or(file.nvidia_library),
+            libraries: shared.libraries.clone().or(file.libraries),
             root: shared.root.clone().unwrap_or_else(|| PathBuf::from("/")),
             platform: PlatformSettings {
                 enabled: shared

@@ -1,6 +1,7 @@
 //! The flags of every command.
 
 use super::error::CliError;
+use super::libraries::Libraries;
 use super::value;
 use crate::model::Granularity;
 use crate::text::Lang;
@@ -60,9 +61,9 @@ pub struct Shared {
     /// Zone of the times on the screen, and of logs that name none [default: local].
     #[arg(long, global = true, env = "NAMEPLATE_TZ", value_name = "ZONE", value_parser = zone_name)]
     pub tz: Option<String>,
-    /// Another library with NVML's names (never from the environment).
-    #[arg(long, global = true, value_name = "PATH")]
-    pub nvml_library: Option<PathBuf>,
+    /// Vendors' libraries.
+    #[command(flatten)]
+    pub libraries: Libraries,
     /// Where /proc, /sys and the vendors' files are looked for (never from the environment) [default: /].
     #[arg(long, global = true, value_name = "DIR")]
     pub root: Option<PathBuf>,

@@ -6,7 +6,7 @@ use super::platform::Rented;
 use super::{CliError, Settings};
 use crate::model::{Config, Feed, Plates, Price, PriceScope, PriceSource, SourceKind, Vendor};
 use crate::platform::Beside;
-use crate::probe::{HostProbe, Live, LiveOptions, ProbeSpec, Reexec};
+use crate::probe::{HostProbe, Live, LiveOptions, ProbeSpec, Reexec, vendors};
 use crate::publish::DemoCase;
 use crate::record::LogFeed;
 use crate::session::{Session, Start};
@@ -39,27 +39,12 @@ pub(super) struct Source {
 
 /// The probes of this host, with its platform beside them.
 pub(super) fn live(settings: &Settings, rented: &Rented) -> Source {
-    let log = settings.log.clone();
-    let mut args: Vec<OsString> = ["probe", "--vendor", "nvidia", "--root"]
-        .map(OsString::from)
-        .to_vec();
-    args.push(settings.root.clone().into_os_string());
-    if let Some(library) = &settings.nvml_library {
-        args.extend([
-            OsString::from("--nvml-library"),
-            library.clone().into_os_string(),
-        ]);
-    }
-    let library = library(settings);
-    let probes = vec![ProbeSpec {
-        vendor: Vendor::Nvidia,
-        library: Arc::from(&*library),
-        launch: Box::new(Reexec {
-            args,
-            log,
-            secrets: rented.secrets.clone(),
-        }),
-    }];
+    let loader_path = std::env::var_os("LD_LIBRARY_PATH");
+    let named = |vendor| settings.libraries.of(vendor).is_some();
+    let probes = vendors::worth_starting(&settings.root, loader_path.as_ref(), named)
+        .into_iter()
+        .map(|vendor| probe(vendor, settings, rented))
+        .collect();
     let host = HostProbe::new(&settings.root);
     let options = LiveOptions {
         interval: settings.interval,
@@ -76,12 +61,32 @@ pub(super) fn live(settings: &Settings, rented: &Rented) -> Source {
     }
 }
 
-/// The library whose devices are read, as its probe reports it.
-pub(super) fn library(settings: &Settings) -> Cow<'_, str> {
+/// One vendor's probe.
+fn probe(vendor: Vendor, settings: &Settings, rented: &Rented) -> ProbeSpec {
+    let mut args: Vec<OsString> = ["probe", "--vendor", vendor.word(), "--root"]
+        .map(OsString::from)
+        .to_vec();
+    args.push(settings.root.clone().into_os_string());
+    if let Some(library) = settings.libraries.of(vendor) {
+        args.extend(["--library".into(), library.clone().into_os_string()]);
+    }
+    ProbeSpec {
+        vendor,
+        library: Arc::from(&*library(vendor, settings)),
+        launch: Box::new(Reexec {
+            args,
+            log: settings.log.clone(),
+            secrets: rented.secrets.clone(),
+        }),
+    }
+}
+
+/// The library of a vendor, as its probe reports it.
+pub(super) fn library(vendor: Vendor, settings: &Settings) -> Cow<'_, str> {
     settings
-        .nvml_library
-        .as_ref()
-        .map_or_else(|| "libnvidia-ml.so.1".into(), |path| path.to_string_lossy())
+        .libraries
+        .of(vendor)
+        .map_or_else(|| vendors::library_name(vendor).into(), |path| path.to_string_lossy())
 }
 
 /// The simulation of a case.

@@ -116,7 +116,7 @@ metrics! {
     ApplicationClock "application_clock_mhz" Megahertz false,
     /// Performance state, 0 (fastest) to 15.
     PerformanceState "performance_state" Count false,
-    /// Clock event (throttle) reasons as a bit mask, unknown bits kept.
+    /// Clock event (throttle) reasons as a bit mask in the words of all vendors ([`Reason`](super::Reason)), unknown bits kept.
     Reasons "clock_event_reasons" Bits false,
     /// Which reasons the device can report.
     ReasonsSupported "clock_event_reasons_supported" Bits false,
@@ -240,4 +240,14 @@ metrics! {
     ApplicationMemoryClock "application_memory_clock_mhz" Megahertz false,
     /// ECC is on (1) or off (0).
     EccEnabled "ecc_enabled" Count false,
+    /// Rated power as the driver itself says it.
+    RatedPower "rated_power_w" Watt false,
+    /// PCIe bytes of both directions together, where the device does not tell them apart: a 64-bit counter.
+    PcieBothBytes "pcie_both_bytes" Byte true,
+    /// PCIe bytes per second of both directions together, where the device does not tell them apart.
+    PcieBothRate "pcie_both_bytes_per_s" BytePerSecond false,
+    /// The vendor's own mask of reasons, as its library said it; [`Metric::Reasons`] has them in the words of all vendors.
+    VendorReasons "vendor_reasons" Bits false,
+    /// What the vendor's library thinks of the device: 0 healthy, 1 minor fault, 2 major fault, 3 critical fault.
+    Health "health" Count false,
 }

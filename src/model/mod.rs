@@ -16,6 +16,7 @@ mod platform;
 mod platform_report;
 mod prices;
 mod reading;
+mod reason;
 mod snapshot;
 mod spend;
 mod startup;
@@ -46,6 +47,7 @@ pub use platform::{
 pub use platform_report::{Candidate, Gives, Need, PlatformReport, Step, StepKind, StepResult};
 pub use prices::{ListPrice, PriceList, PricesError};
 pub use reading::{Absent, Reading, Readings};
+pub use reason::Reason;
 pub use snapshot::{
     BoardView, DeviceView, Known, KnownKind, PathView, ProcessView, Snapshot, SourceKind, StateWord,
 };

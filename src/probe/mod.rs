@@ -14,6 +14,7 @@ pub mod pcie;
 mod process;
 mod supervise;
 pub mod vendor;
+pub mod vendors;
 pub mod wire;
 
 #[cfg(test)]

@@ -3,8 +3,21 @@
 use crate::model::{
     Absent, Device, DeviceId, DeviceProcess, Event, ProbeReport, Reading, Readings,
 };
+use crate::model::Vendor as VendorName;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// What a vendor's probe is to open.
+#[derive(Debug, Clone)]
+pub struct VendorOptions {
+    /// Whose devices.
+    pub vendor: VendorName,
+    /// The root under which the system is looked at; `/` outside of tests.
+    pub root: PathBuf,
+    /// This library instead of the one that the system has.
+    pub library: Option<PathBuf>,
+}
 
 /// What opening a vendor's library gave.
 #[derive(Debug, Clone)]

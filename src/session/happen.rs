@@ -3,8 +3,7 @@
 use super::derive::Moment;
 use super::device::DeviceState;
 use super::known::slow_polls;
-use super::throttle::{ALARMING, words};
-use crate::model::{Event, EventKind, Figure, Figures};
+use crate::model::{Event, EventKind, Figure, Figures, Reason};
 use crate::units::LinkSpeed;
 use jiff::Timestamp;
 use std::collections::BTreeSet;
@@ -39,14 +38,14 @@ pub(crate) fn answers(state: &mut DeviceState, at: Timestamp, events: &mut Vec<E
 
 /// Begin and end of throttling: a bit counts from its second poll in a row, and ends when it is clear twice.
 pub(crate) fn throttling(state: &mut DeviceState, at: Timestamp, events: &mut Vec<Event>) {
-    let lasting = state.bits_now & state.bits_before & ALARMING;
+    let lasting = state.bits_now & state.bits_before & Reason::ALARMING;
     let begun = lasting & !state.bits_begun;
     let ended = !state.bits_now & !state.bits_before & state.bits_begun;
     for (set, kind, verb) in [
         (begun, EventKind::ThrottleBegin, "begins"),
         (ended, EventKind::ThrottleEnd, "ends"),
     ] {
-        for word in words(set) {
+        for word in Reason::words(set) {
             let text = format!(
                 "{} {}: {word} {verb}",
                 state.device.index, state.device.name

@@ -13,7 +13,6 @@ mod platform;
 mod rate;
 mod series;
 mod thermal;
-mod throttle;
 mod view;
 
 #[cfg(test)]

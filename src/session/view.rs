@@ -2,10 +2,10 @@
 
 use super::derive::{Derived, Moment};
 use super::device::{DeviceState, REASON_COUNTERS};
-use super::{Session, judge, known, throttle};
+use super::{Session, judge, known};
 use crate::model::{
     Absent, BoardView, Carbon, CarbonTable, Charge, DeviceKind, DeviceView, Disagreement, Energy,
-    Figure, HostSample, Metric, PathView, PlatformView, ProcessView, Reading, Snapshot, StateWord,
+    Figure, HostSample, Metric, PathView, PlatformView, ProcessView, Reading, Reason, Snapshot, StateWord,
     Value,
 };
 use crate::units::MonoTime;
@@ -125,7 +125,7 @@ impl Session {
             temperature_sensor: derived.temperature_sensor,
             headroom_source: derived.headroom_source,
             work_ratio_source: derived.work_ratio_source,
-            throttle: reasons.reading.map(|bits| throttle::words(bits as u64)),
+            throttle: reasons.reading.map(|bits| Reason::words(bits as u64)),
             throttle_seconds: REASON_COUNTERS
                 .iter()
                 .zip(&state.reasons)

@@ -7,8 +7,8 @@ use std::time::Duration;
 use nameplate::model::{
     Absent, DeviceId, Metric, ProbeStatus, Reading, Readings, Vendor as VendorName,
 };
-use nameplate::probe::nvidia::{Nvidia, NvidiaOptions};
-use nameplate::probe::vendor::{Answer, Opened, Vendor};
+use nameplate::probe::nvidia::Nvidia;
+use nameplate::probe::vendor::{Answer, Opened, Vendor, VendorOptions};
 
 use crate::support::nvml::FakeNvml;
 
@@ -16,7 +16,7 @@ use crate::support::nvml::FakeNvml;
 pub(crate) const CALLS: &str = "clock = 'calls'\nstep = 10.0\n";
 
 pub(crate) fn nvidia(fake: &FakeNvml) -> Nvidia {
-    Nvidia::new(NvidiaOptions {
+    Nvidia::new(VendorOptions {
         library: Some(fake.library()),
         root: PathBuf::from("/"),
         vendor: VendorName::Nvidia,

@@ -2,6 +2,7 @@
 
 use super::Problem;
 use super::table::{Problems, Table, one_line};
+use crate::cli::libraries::Libraries;
 use crate::cli::value;
 use crate::model::{
     CarbonTable, Extra, ExtraKind, Granularity, Grid, Phase, PhasePrice, Prepaid, PriceScope,
@@ -53,7 +54,7 @@ pub struct FileSettings {
     pub compute_utilization: Option<f64>,
     pub max_idle: Option<Duration>,
     pub thresholds: Thresholds,
-    pub nvidia_library: Option<PathBuf>,
+    pub libraries: Libraries,
     pub platform_enabled: Option<bool>,
     pub platform_name: Option<String>,
     pub platform_url: Option<String>,
@@ -67,10 +68,7 @@ pub struct FileSettings {
 impl FileSettings {
     /// Makes relative paths belong to a folder.
     pub(super) fn resolve_paths(&mut self, folder: &Path) {
-        for path in [&mut self.nvidia_library, &mut self.platform_key_file]
-            .into_iter()
-            .flatten()
-        {
+        for path in self.libraries.named().chain(&mut self.platform_key_file) {
             // A bare file name of a library is looked up by the loader, as everywhere else.
             if path.is_relative() && path.components().count() > 1 {
                 *path = folder.join(&path);
@@ -114,7 +112,7 @@ pub fn parse(text: &str) -> Result<FileSettings, Vec<Problem>> {
 
 fn sections(root: &mut Table<'_, '_>, settings: &mut FileSettings, problems: &mut Problems<'_>) {
     type Read = fn(&mut Table<'_, '_>, &mut FileSettings, &mut Problems<'_>);
-    let known: [(&'static str, Read); 9] = [
+    let known: [(&'static str, Read); 12] = [
         ("price", price),
         ("budget", budget),
         ("carbon", carbon),
@@ -122,6 +120,9 @@ fn sections(root: &mut Table<'_, '_>, settings: &mut FileSettings, problems: &mu
         ("thresholds", thresholds),
         ("verdict", verdict),
         ("nvidia", nvidia),
+        ("ascend", ascend),
+        ("cambricon", cambricon),
+        ("gaudi", gaudi),
         ("platform", platform),
         ("record", record),
     ];
@@ -253,7 +254,19 @@ fn verdict(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {
 }
 
 fn nvidia(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {
-    s.nvidia_library = t.take(p, "library", path);
+    s.libraries.nvml = t.take(p, "library", path);
+}
+
+fn ascend(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {
+    s.libraries.dcmi = t.take(p, "library", path);
+}
+
+fn cambricon(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {
+    s.libraries.cndev = t.take(p, "library", path);
+}
+
+fn gaudi(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {
+    s.libraries.hlml = t.take(p, "library", path);
 }
 
 fn platform(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {

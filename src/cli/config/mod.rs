@@ -201,7 +201,7 @@ mod tests {
         std::fs::write(&path, "[nvidia]\nlibrary = \"lib/libixml.so\"\n").unwrap();
         let settings = load(&path).unwrap();
         assert_eq!(
-            settings.nvidia_library,
+            settings.libraries.nvml,
             Some(folder.path().join("lib/libixml.so"))
         );
     }

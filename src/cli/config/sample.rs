@@ -283,6 +283,18 @@ max_idle = "10m"
 # Another library with NVML's names. Never taken from the environment.
 #library = "/opt/corex/lib64/libixml.so"
 
+[ascend]
+# Another libdcmi.so.
+#library = "/usr/local/Ascend/driver/lib64/driver/libdcmi.so"
+
+[cambricon]
+# Another libcndev.so.
+#library = "/usr/local/neuware/lib64/libcndev.so"
+
+[gaudi]
+# Another libhlml.so.
+#library = "/usr/lib/habanalabs/libhlml.so"
+
 [platform]
 # Whether to ask the rental platform who and where this instance is, and what it costs. Files NAME.toml in the folder
 # platforms/ beside this file are platforms of your own (assets/docs/platforms.md tells how).

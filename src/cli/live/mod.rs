@@ -20,7 +20,7 @@ use super::recorder::in_folder;
 use super::source;
 use super::{CliError, Settings, World};
 use crate::app::News;
-use crate::model::{Config, Feed, FeedHandle, Plates};
+use crate::model::{Config, Feed, FeedHandle, Plates, Vendor};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -76,7 +76,7 @@ impl Plan {
             },
             config: settings.config.clone(),
             asked: settings.apart,
-            library: source::library(settings).into_owned(),
+            library: source::library(Vendor::Nvidia, settings).into_owned(),
             plates: Arc::new(plates),
             text: crate::text::Catalogue::new(settings.screen.lang),
         })

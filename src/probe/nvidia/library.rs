@@ -1,8 +1,8 @@
 //! Where the library is looked for, and from which file it came.
 
-use super::NvidiaOptions;
 use super::ffi::Table;
 use crate::model::Vendor;
+use crate::probe::vendor::VendorOptions;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ const COREX_NAME: &str = "libixml.so";
 const COREX_DIRECTORIES: &[&str] = &["usr/local/corex/lib64", "usr/local/corex/lib"];
 
 /// The library as it is asked for, in words.
-pub(super) fn asked_for(options: &NvidiaOptions) -> String {
+pub(super) fn asked_for(options: &VendorOptions) -> String {
     match &options.library {
         Some(path) => path.display().to_string(),
         None => default_name(options.vendor).to_owned(),
@@ -42,7 +42,7 @@ const fn default_name(vendor: Vendor) -> &'static str {
 }
 
 /// What to try, in turn. Under another root the loader's own way is not ours.
-fn candidates(options: &NvidiaOptions) -> Vec<OsString> {
+fn candidates(options: &VendorOptions) -> Vec<OsString> {
     if let Some(path) = &options.library {
         return vec![path.clone().into_os_string()];
     }
@@ -97,7 +97,7 @@ pub(super) struct NotLoaded {
 }
 
 /// Loads the first library that can be loaded and is no stub.
-pub(super) fn load(options: &NvidiaOptions) -> Result<Loaded, NotLoaded> {
+pub(super) fn load(options: &VendorOptions) -> Result<Loaded, NotLoaded> {
     let candidates = candidates(options);
     let mut complaints = Vec::new();
     for candidate in &candidates {
@@ -165,8 +165,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn options(root: &Path) -> NvidiaOptions {
-        NvidiaOptions {
+    fn options(root: &Path) -> VendorOptions {
+        VendorOptions {
             library: None,
             root: root.to_owned(),
             vendor: Vendor::Nvidia,

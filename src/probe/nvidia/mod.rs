@@ -19,32 +19,20 @@ mod xid;
 
 use crate::model::{
     Absent, Device, DeviceId, DeviceProcess, Event, ProbeHint, ProbeReport, ProbeStatus, Reading,
-    Readings, Vendor as VendorName,
+    Readings,
 };
-use crate::probe::vendor::{Answer, Opened, Vendor};
+use crate::probe::vendor::{Answer, Opened, Vendor, VendorOptions};
 use fault::{Fault, LIB_RM_VERSION_MISMATCH};
 use ffi::{EventSet, Label, Library};
 use library::Loaded;
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use unit::{Round, Unit, locked};
 
-/// What to open.
-#[derive(Debug, Clone)]
-pub struct NvidiaOptions {
-    /// This library instead of the one that the system has.
-    pub library: Option<PathBuf>,
-    /// The root under which the system is looked at; `/` outside of tests.
-    pub root: PathBuf,
-    /// Whose library it is: NVIDIA's, or that of a vendor with the same names (Iluvatar).
-    pub vendor: VendorName,
-}
-
 /// NVML, opened as often as it takes.
 pub struct Nvidia {
-    options: NvidiaOptions,
+    options: VendorOptions,
     session: RwLock<Option<Arc<Session>>>,
     /// The library stays loaded from one opening to the next.
     loaded: Mutex<Option<Loaded>>,
@@ -63,7 +51,7 @@ const LAST_CALLS: Duration = Duration::from_secs(2);
 impl Nvidia {
     /// Nothing is loaded before [`Vendor::open`].
     #[must_use]
-    pub const fn new(options: NvidiaOptions) -> Self {
+    pub const fn new(options: VendorOptions) -> Self {
         Self {
             options,
             session: RwLock::new(None),

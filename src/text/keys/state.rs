@@ -42,6 +42,12 @@ catalogue! { state:
     state_throttle_hw_thermal_slowdown();
     state_throttle_hw_power_brake_slowdown();
     state_throttle_display_clock_setting();
+    state_throttle_software_edp();
+    state_throttle_hardware_edp();
+    state_throttle_svfd();
+    state_throttle_load_aware();
+    state_throttle_prochot();
+    state_throttle_current();
     /// A bit that the vendor has not documented.
     state_throttle_unknown(name);
     state_no_throttle();
