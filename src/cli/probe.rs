@@ -51,7 +51,10 @@ pub(super) fn run_probe(told: Told) -> u8 {
         root: told.root,
         vendor: told.vendor,
     }) else {
-        tracing::warn!(vendor = told.vendor.word(), "there is no probe for this vendor");
+        tracing::warn!(
+            vendor = told.vendor.word(),
+            "there is no probe for this vendor"
+        );
         return 1;
     };
     match serve_from_stdin(probe) {

@@ -83,10 +83,10 @@ fn probe(vendor: Vendor, settings: &Settings, rented: &Rented) -> ProbeSpec {
 
 /// The library of a vendor, as its probe reports it.
 pub(super) fn library(vendor: Vendor, settings: &Settings) -> Cow<'_, str> {
-    settings
-        .libraries
-        .of(vendor)
-        .map_or_else(|| vendors::library_name(vendor).into(), |path| path.to_string_lossy())
+    settings.libraries.of(vendor).map_or_else(
+        || vendors::library_name(vendor).into(),
+        |path| path.to_string_lossy(),
+    )
 }
 
 /// The simulation of a case.

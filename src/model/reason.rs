@@ -108,7 +108,9 @@ mod tests {
             assert_eq!(reason.bit.count_ones(), 1);
             assert!(reason.bit < 1 << 53);
             assert!(
-                Reason::ALL[..i].iter().all(|other| other.bit != reason.bit && other.word != reason.word)
+                Reason::ALL[..i]
+                    .iter()
+                    .all(|other| other.bit != reason.bit && other.word != reason.word)
             );
         }
     }

@@ -5,6 +5,7 @@
 
 mod backoff;
 mod clock;
+mod dynamic;
 pub mod host;
 pub mod host_source;
 mod host_worker;
@@ -12,6 +13,7 @@ mod live;
 pub mod nvidia;
 pub mod pcie;
 mod process;
+mod refusals;
 mod supervise;
 pub mod vendor;
 pub mod vendors;

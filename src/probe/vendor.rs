@@ -1,9 +1,9 @@
 //! The seam between the probe process and a vendor's library.
 
+use crate::model::Vendor as VendorName;
 use crate::model::{
     Absent, Device, DeviceId, DeviceProcess, Event, ProbeReport, Reading, Readings,
 };
-use crate::model::Vendor as VendorName;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;

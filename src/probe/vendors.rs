@@ -21,7 +21,10 @@ struct Traces {
 const TRACES: &[Traces] = &[Traces {
     vendor: VendorName::Iluvatar,
     library: "libixml.so",
-    paths: &["usr/local/corex/lib64/libixml.so", "usr/local/corex/lib/libixml.so"],
+    paths: &[
+        "usr/local/corex/lib64/libixml.so",
+        "usr/local/corex/lib/libixml.so",
+    ],
 }];
 
 /// Where loaders look besides the variable.

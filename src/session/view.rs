@@ -5,8 +5,8 @@ use super::device::{DeviceState, REASON_COUNTERS};
 use super::{Session, judge, known};
 use crate::model::{
     Absent, BoardView, Carbon, CarbonTable, Charge, DeviceKind, DeviceView, Disagreement, Energy,
-    Figure, HostSample, Metric, PathView, PlatformView, ProcessView, Reading, Reason, Snapshot, StateWord,
-    Value,
+    Figure, HostSample, Metric, PathView, PlatformView, ProcessView, Reading, Reason, Snapshot,
+    StateWord, Value,
 };
 use crate::units::MonoTime;
 

@@ -59,7 +59,11 @@ const CRATES: &[(&str, &[&str])] = &[
 ];
 
 /// The files and folders where `unsafe` may stand: where a vendor's library is called.
-const FFI: &[&str] = &["src/probe/nvidia/ffi.rs", "src/probe/nvidia/ffi"];
+const FFI: &[&str] = &[
+    "src/probe/nvidia/ffi.rs",
+    "src/probe/nvidia/ffi",
+    "src/probe/dynamic.rs",
+];
 
 /// Where a clock, a file, the network, the environment or chance would make two runs of the same ticks differ.
 const PURE: &[&str] = &[

@@ -2,6 +2,7 @@
 
 use super::ffi::Table;
 use crate::model::Vendor;
+use crate::probe::dynamic::{NotLoaded, file_of};
 use crate::probe::vendor::VendorOptions;
 use std::ffi::OsString;
 use std::fs;
@@ -87,15 +88,6 @@ pub(super) struct Loaded {
     pub(super) path: Option<Arc<str>>,
 }
 
-/// Why none was loaded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct NotLoaded {
-    /// What was tried and what the loader said, the most telling first.
-    pub(super) message: String,
-    /// A file was there that may not be read.
-    pub(super) forbidden: bool,
-}
-
 /// Loads the first library that can be loaded and is no stub.
 pub(super) fn load(options: &VendorOptions) -> Result<Loaded, NotLoaded> {
     let candidates = candidates(options);
@@ -119,45 +111,11 @@ pub(super) fn load(options: &VendorOptions) -> Result<Loaded, NotLoaded> {
             Err(complaint) => complaints.push(complaint),
         }
     }
-    // The loader's "not found" says less than what a file that is there was refused for.
-    complaints.sort_by_key(|complaint| complaint.contains("No such file"));
-    let looked_for = match &options.library {
-        Some(path) => path.display().to_string(),
-        None => {
-            let name = default_name(options.vendor);
-            match options.root.to_str() {
-                Some("/") => format!("{name} of the loader and in the usual directories"),
-                _ => format!(
-                    "{name} in the usual directories under {}",
-                    options.root.display()
-                ),
-            }
-        }
-    };
-    let message = match complaints.first() {
-        Some(complaint) => format!("looked for {looked_for}: {complaint}"),
-        None => format!("looked for {looked_for}: none is there"),
-    };
-    Err(NotLoaded {
-        forbidden: complaints.iter().any(|c| c.contains("Permission denied")),
-        message,
-    })
-}
-
-/// The file whose mapping holds an address, from `/proc/self/maps`.
-fn file_of(address: usize) -> Option<String> {
-    file_in_maps(&fs::read_to_string("/proc/self/maps").ok()?, address)
-}
-
-fn file_in_maps(maps: &str, address: usize) -> Option<String> {
-    maps.lines().find_map(|line| {
-        let (range, rest) = line.split_once(' ')?;
-        let (from, to) = range.split_once('-')?;
-        let from = usize::from_str_radix(from, 16).ok()?;
-        let to = usize::from_str_radix(to, 16).ok()?;
-        let path = rest.find('/').map(|at| &rest[at..])?;
-        (from..to).contains(&address).then(|| path.to_owned())
-    })
+    Err(NotLoaded::of(
+        options,
+        default_name(options.vendor),
+        complaints,
+    ))
 }
 
 #[cfg(test)]
@@ -171,20 +129,6 @@ mod tests {
             root: root.to_owned(),
             vendor: Vendor::Nvidia,
         }
-    }
-
-    #[test]
-    fn the_file_is_found_by_address() {
-        let maps = "55d0-55e0 r--p 00000000 08:01 1 /bin/x\n\
-                    7f00-7f80 r-xp 00000000 08:01 2                          /usr/lib/wsl/lib/libnvidia-ml.so.1\n\
-                    7f80-7f90 rw-p 00000000 00:00 0 \n";
-        assert_eq!(
-            file_in_maps(maps, 0x7f10).as_deref(),
-            Some("/usr/lib/wsl/lib/libnvidia-ml.so.1")
-        );
-        assert_eq!(file_in_maps(maps, 0x7f85), None);
-        assert_eq!(file_in_maps(maps, 0x1), None);
-        assert_eq!(file_in_maps("garbage\n-\n", 0x1), None);
     }
 
     #[test]
