@@ -210,12 +210,11 @@ impl Recorder {
         if !tries {
             return Ok(None);
         }
-        let snapshot = self.session.snapshot();
         let stored = match start {
             Some(bytes) => self.writer.start(&tick, self.fresh, &bytes),
             None => Ok(()),
         };
-        match stored.and_then(|()| self.writer.append(&tick, snapshot.as_ref())) {
+        match stored.and_then(|()| self.writer.append(&tick, &self.session.minute_points())) {
             Ok(()) => {
                 self.fresh = false;
                 self.took_marks();

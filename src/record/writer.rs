@@ -6,7 +6,7 @@ use super::lock::Lock;
 use super::minutes::Minutes;
 use super::place::{Journal, journal_at};
 use super::schema::{first_crc, meaning, open_for_writing, row_crc};
-use crate::model::{Change, Snapshot, Tick};
+use crate::model::{Change, MinutePoint, Tick};
 use crate::units::MonoTime;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -165,12 +165,12 @@ impl Writer {
         self.prune(at_ns)
     }
 
-    /// Takes a tick, with what the session made of it. It is in the file within a second of ticks.
+    /// Takes a tick, with what the session made of it (empty: no rows by the minute). It is in the file within a second of ticks.
     ///
     /// # Errors
     /// [`RecordError::Full`]: the ticks that waited are lost, and the file is as it was; try again with a fresh
     /// `Start`. Others: give up.
-    pub fn append(&mut self, tick: &Tick, snapshot: Option<&Snapshot>) -> Result<(), RecordError> {
+    pub fn append(&mut self, tick: &Tick, points: &[MinutePoint<'_>]) -> Result<(), RecordError> {
         let body = postcard::to_allocvec(tick)
             .map_err(|error| self.failed("packing", &error.to_string()))?;
         let events = tick.events.iter().map(|event| {
@@ -203,8 +203,8 @@ impl Writer {
             self.write_minutes()?;
             self.minutes.turn(tick.at);
         }
-        if let Some(snapshot) = snapshot {
-            self.minutes.take(snapshot);
+        if !points.is_empty() {
+            self.minutes.take(tick.at, tick.mono, points);
         }
         let since = |at: Option<MonoTime>| at.map_or(f64::MAX, |at| tick.mono.seconds_since(at));
         // Half an interval early is better than a whole one late.
@@ -290,7 +290,7 @@ impl Writer {
             return Ok(());
         }
         let result = in_transaction(&self.db, |db| {
-            let mut row = db.prepare("INSERT INTO tail VALUES (?1, ?2, ?3, ?4)")?;
+            let mut row = db.prepare_cached("INSERT INTO tail VALUES (?1, ?2, ?3, ?4)")?;
             for waiting in &self.waiting {
                 let crc = row_crc(&[waiting.n, waiting.at_ns], &waiting.body);
                 row.execute(params![waiting.n, waiting.at_ns, crc, waiting.body])?;
@@ -476,9 +476,19 @@ fn in_transaction(
     db: &Connection,
     work: impl FnOnce(&Connection) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<()> {
-    let transaction = db.unchecked_transaction()?;
-    work(&transaction)?;
-    transaction.commit()
+    db.prepare_cached("BEGIN")?.execute([])?;
+    // A failed statement may have ended the transaction itself.
+    let undo = || -> rusqlite::Result<()> {
+        if !db.is_autocommit() {
+            db.execute_batch("ROLLBACK")?;
+        }
+        Ok(())
+    };
+    let done = work(db).and_then(|()| db.prepare_cached("COMMIT")?.execute([]).map(|_| ()));
+    if done.is_err() {
+        undo()?;
+    }
+    done
 }
 
 /// Wall time as the file has it; good until 2262.

@@ -91,7 +91,7 @@ fn recorded(limits: Limits) -> Recorded {
         session.fold(tick);
         let snapshot = session.snapshot().unwrap();
         if !missing {
-            writer.append(tick, Some(&snapshot)).unwrap();
+            writer.append(tick, &session.minute_points()).unwrap();
             live.push((snapshot, format!("{:?}", session.all_series())));
         }
     }
