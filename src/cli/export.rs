@@ -320,7 +320,8 @@ impl<'a> Target<'a> {
             Some((writer, _)) => {
                 self.ticks += 1;
                 writer
-                    .append(tick, &session.minute_points())
+                    .append(tick)
+                    .and_then(|()| writer.gather(tick, &session.minute_points()))
                     .map_err(failed)
             }
             None => {

@@ -165,12 +165,12 @@ impl Writer {
         self.prune(at_ns)
     }
 
-    /// Takes a tick, with what the session made of it (empty: no rows by the minute). It is in the file within a second of ticks.
+    /// Takes a tick. It is in the file within a second of ticks.
     ///
     /// # Errors
     /// [`RecordError::Full`]: the ticks that waited are lost, and the file is as it was; try again with a fresh
     /// `Start`. Others: give up.
-    pub fn append(&mut self, tick: &Tick, points: &[MinutePoint<'_>]) -> Result<(), RecordError> {
+    pub fn append(&mut self, tick: &Tick) -> Result<(), RecordError> {
         let body = postcard::to_allocvec(tick)
             .map_err(|error| self.failed("packing", &error.to_string()))?;
         let events = tick.events.iter().map(|event| {
@@ -197,25 +197,12 @@ impl Writer {
         self.next += 1;
         self.tail_began.get_or_insert(tick.mono);
         self.tail_samples += tick.samples.len();
-        let minute_over = self.minutes.is_over(tick.at);
-        if minute_over {
-            self.flush()?;
-            self.write_minutes()?;
-            self.minutes.turn(tick.at);
-        }
-        if !points.is_empty() {
-            self.minutes.take(tick.at, tick.mono, points);
-        }
-        let since = |at: Option<MonoTime>| at.map_or(f64::MAX, |at| tick.mono.seconds_since(at));
+        let since = |at| since(tick.mono, at);
         // Half an interval early is better than a whole one late.
         let due = FLUSH_S - tick.interval.as_secs_f64() / 2.0;
         if since(self.flushed) >= due || since(self.flushed) < 0.0 {
             self.flush()?;
             self.flushed = Some(tick.mono);
-        }
-        if since(self.minute_written) >= MINUTE_ROW_S {
-            self.write_minutes()?;
-            self.minute_written = Some(tick.mono);
         }
         let full = since(self.tail_began) >= self.limits.seal.as_secs_f64();
         if self.tail_samples >= SEAL_SAMPLES || full && self.tail_began.is_some() {
@@ -225,6 +212,24 @@ impl Writer {
             if self.is_over_limits(nanoseconds(tick.at))? {
                 self.started = None;
             }
+        }
+        Ok(())
+    }
+
+    /// Takes what the session made of a tick that was appended, for the rows by the minute. It may come some ticks later.
+    ///
+    /// # Errors
+    /// As [`Writer::append`].
+    pub fn gather(&mut self, tick: &Tick, points: &[MinutePoint<'_>]) -> Result<(), RecordError> {
+        if self.minutes.is_over(tick.at) {
+            self.flush()?;
+            self.write_minutes()?;
+            self.minutes.turn(tick.at);
+        }
+        self.minutes.take(tick.at, tick.mono, points);
+        if since(tick.mono, self.minute_written) >= MINUTE_ROW_S {
+            self.write_minutes()?;
+            self.minute_written = Some(tick.mono);
         }
         Ok(())
     }
@@ -470,6 +475,11 @@ impl Writer {
             reason: reason.to_owned(),
         }
     }
+}
+
+/// Seconds since something was done; many where it never was.
+fn since(now: MonoTime, at: Option<MonoTime>) -> f64 {
+    at.map_or(f64::MAX, |at| now.seconds_since(at))
 }
 
 fn in_transaction(

@@ -231,7 +231,8 @@ fn write(path: &Path, gpm: bool, hours: f64) -> Written {
                 .start(&tick, written.ticks == 1, &start.to_bytes().unwrap())
                 .unwrap();
         }
-        writer.append(&tick, &points).unwrap();
+        writer.append(&tick).unwrap();
+        writer.gather(&tick, &points).unwrap();
         let cost = cpu_ms() - before;
         written.cpu_ms += cost;
         written.worst_ms = written.worst_ms.max(cost);

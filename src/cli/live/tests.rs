@@ -207,7 +207,7 @@ fn another_recorder_is_followed_from_its_start_on_and_takes_up_notes() {
     assert_eq!(following.interval(), Some(Duration::from_secs(1)));
     let mut heard = Heard::new();
     heard.session = following.take_session().unwrap();
-    let same = |heard: &Heard, recorder: &Recorder| {
+    let same = |heard: &Heard, recorder: &mut Recorder| {
         let (ours, theirs) = (heard.snapshot(), recorder.session().snapshot().unwrap());
         assert_eq!(
             format!("{:?}", ours.devices),
@@ -215,7 +215,7 @@ fn another_recorder_is_followed_from_its_start_on_and_takes_up_notes() {
         );
         assert_eq!(format!("{:?}", ours.cost), format!("{:?}", theirs.cost));
     };
-    same(&heard, &recorder);
+    same(&heard, &mut recorder);
     let id = heard.snapshot().devices[0].device.id.clone();
     assert_eq!(
         heard.session.series(&id).map(crate::session::Series::len),
@@ -242,7 +242,7 @@ fn another_recorder_is_followed_from_its_start_on_and_takes_up_notes() {
     let news = following.look(&plan);
     assert_eq!(news.len(), 51, "50 ticks and how old they are");
     news.into_iter().for_each(|news| heard.hear(news));
-    same(&heard, &recorder);
+    same(&heard, &mut recorder);
     assert!(following.is_fresh(), "{}", following.age_s());
     let events = heard.snapshot().events;
     let noted = events.iter().find(|e| e.kind == EventKind::Mark).unwrap();
