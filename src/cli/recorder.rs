@@ -4,7 +4,7 @@ use super::past::{Past, past};
 use super::{CliError, World};
 use crate::model::{Change, Config, DeviceId, Event, EventKind, Plates, SourceKind, Tick};
 use crate::record::{
-    Follower, Journal, Limits, Mark, Marks, RecordError, StartRecord, Writer,
+    Follower, Journal, Limits, Mark, Marks, RecordError, StartRecord, Writer, set_aside,
     vanishes_with_container,
 };
 use crate::session::{Session, Start};
@@ -139,6 +139,7 @@ pub(super) struct Recorder {
     session: Session,
     /// Ticks that the session has not folded yet, and whether they are in the file.
     behind: Vec<(Tick, bool)>,
+    aside: Option<PathBuf>,
     config: Config,
     earlier: Option<Past>,
     goes_on: bool,
@@ -157,14 +158,37 @@ impl Recorder {
     /// # Errors
     /// The file cannot be written or read, or another process writes it.
     pub(super) fn open(path: &Path, config: Config) -> Result<Self, CliError> {
+        let plates = Plates::embedded().map_err(|error| CliError::Failed(error.to_string()))?;
+        Self::opened(path, config, &Arc::new(plates)).map_err(|error| failure("record", &error))
+    }
+
+    /// As [`Recorder::open`], of the recording that a host keeps by itself: where it is damaged it is set aside, and another
+    /// is begun. Nobody may be there to name one, and a run of days is not to go unrecorded for a bad block.
+    ///
+    /// # Errors
+    /// As [`Recorder::open`], or it cannot be set aside.
+    pub(super) fn open_own(path: &Path, config: Config) -> Result<Self, CliError> {
         let failed = |error: RecordError| failure("record", &error);
-        let writer = Writer::open(path, Limits::default()).map_err(failed)?;
         let plates = Plates::embedded().map_err(|error| CliError::Failed(error.to_string()))?;
         let plates = Arc::new(plates);
+        match Self::opened(path, config.clone(), &plates) {
+            Err(RecordError::Damaged { .. }) => {
+                let aside = set_aside(path).map_err(failed)?;
+                let mut recorder = Self::opened(path, config, &plates).map_err(failed)?;
+                recorder.aside = Some(aside);
+                Ok(recorder)
+            }
+            other => other.map_err(failed),
+        }
+    }
+
+    fn opened(path: &Path, config: Config, plates: &Arc<Plates>) -> Result<Self, RecordError> {
+        let writer = Writer::open(path, Limits::default())?;
+        let plates = plates.clone();
         let earlier = Follower::open(path)
-            .and_then(|mut file| past(&mut file, config.history, &plates))
-            .map_err(failed)?;
+            .and_then(|mut file| past(&mut file, config.history, &plates))?;
         Ok(Self {
+            aside: None,
             writer,
             session: Session::new(Start::new(config.clone()), plates, SourceKind::Live),
             behind: Vec::new(),
@@ -182,6 +206,15 @@ impl Recorder {
     /// Whether an earlier run's session goes on in this one.
     pub(super) const fn goes_on(&self) -> bool {
         self.goes_on
+    }
+
+    /// What is to be said where an earlier recording was damaged.
+    pub(super) fn aside_warning(&self) -> Option<String> {
+        let aside = crate::text::clean(&self.aside.as_ref()?.to_string_lossy()).into_owned();
+        Some(format!(
+            "the recording was damaged and is kept as {aside}; another was begun; next: `nameplate export {aside} --to csv` \
+             gives what can be read of it"
+        ))
     }
 
     /// How the file is journalled.

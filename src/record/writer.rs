@@ -34,13 +34,13 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 30 days, 1 GiB, blocks of five minutes, a `Start` every hour.
+    /// 30 days, 1 GiB, blocks of five minutes, a `Start` every 20 minutes: whoever seeks folds from one of them.
     fn default() -> Self {
         Self {
             keep: Duration::from_secs(30 * 86_400),
             bytes: 1 << 30,
             seal: Duration::from_secs(300),
-            start: Duration::from_secs(3600),
+            start: Duration::from_secs(1200),
         }
     }
 }

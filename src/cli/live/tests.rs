@@ -281,6 +281,36 @@ fn a_note_whose_file_outlived_a_kill_is_taken_up_once() {
 }
 
 #[test]
+fn a_damaged_recording_is_set_aside_and_another_begun() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("recording.nmp");
+    let mut recorder = Recorder::open(&path, Config::default()).unwrap();
+    for tick in device_ticks(100, 30) {
+        recorder.take(tick).unwrap();
+    }
+    recorder.close().unwrap();
+    // All but the first page, where what the file is stands.
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[4096..].fill(0x5a);
+    std::fs::write(&path, bytes).unwrap();
+    // A file that was named is left to whoever named it.
+    let refused = Recorder::open(&path, Config::default()).err().unwrap();
+    assert!(refused.to_string().contains("next: "), "{refused}");
+    assert!(path.exists());
+    let mut recorder = Recorder::open_own(&path, Config::default()).unwrap();
+    let warning = recorder.aside_warning().unwrap();
+    assert!(warning.contains("recording-damaged-2"), "{warning}");
+    for tick in device_ticks(200, 3) {
+        recorder.take(tick).unwrap();
+    }
+    recorder.close().unwrap();
+    let files = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(files, 2, "the damaged one and the new one");
+    let again = Recorder::open_own(&path, Config::default()).unwrap();
+    assert_eq!(again.aside_warning(), None);
+}
+
+#[test]
 fn an_own_price_holds_and_else_the_recorders() {
     let theirs = Config {
         price: Some(crate::model::Price {
