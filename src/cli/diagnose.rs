@@ -115,7 +115,12 @@ impl Watch {
 
     /// Whether a tick has come since the watch began, and all devices have answered.
     fn has_answered(&self) -> bool {
-        self.last.is_some() && self.session.snapshot().as_ref().is_some_and(all_have_answered)
+        self.last.is_some()
+            && self
+                .session
+                .snapshot()
+                .as_ref()
+                .is_some_and(all_have_answered)
     }
 
     /// The view at the end, of whatever is there.

@@ -185,8 +185,8 @@ impl Recorder {
     fn opened(path: &Path, config: Config, plates: &Arc<Plates>) -> Result<Self, RecordError> {
         let writer = Writer::open(path, Limits::default())?;
         let plates = plates.clone();
-        let earlier = Follower::open(path)
-            .and_then(|mut file| past(&mut file, config.history, &plates))?;
+        let earlier =
+            Follower::open(path).and_then(|mut file| past(&mut file, config.history, &plates))?;
         Ok(Self {
             aside: None,
             writer,

@@ -1,9 +1,11 @@
 //! The plain table: a row for each device and minute, for `sqlite3` and for what outlives the blocks.
 
+use super::schema::guarded;
 use crate::model::{DeviceId, Figure, MinutePoint, Phase, PhaseSeconds};
 use crate::units::MonoTime;
 use jiff::Timestamp;
-use rusqlite::{Connection, params};
+use rusqlite::types::Value;
+use rusqlite::{Connection, params_from_iter};
 use std::collections::BTreeMap;
 
 /// Sum and count, for a mean.
@@ -187,7 +189,7 @@ impl Minutes {
             .map_or(0.0, |(first, newest)| newest.seconds_since(first).max(0.0));
         let mut insert = db.prepare_cached(
             "INSERT OR REPLACE INTO minutes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
-             ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
+             ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)",
         )?;
         for (id, row) in &self.rows {
             let [
@@ -201,35 +203,38 @@ impl Minutes {
                 nvlink_tx,
             ] = row.means.map(Mean::get);
             let io_wait = row.phases.io_wait.map(|_| row.phase(Phase::IoWait));
-            insert.execute(params![
-                at,
-                &*id.0,
-                seconds,
-                row.samples,
-                round(power, 3),
-                round(row.power_max, 3),
-                round(
+            let number = |value: Option<f64>| value.map_or(Value::Null, Value::Real);
+            let columns = vec![
+                Value::Text(at.clone()),
+                Value::Text(id.0.to_string()),
+                Value::Real(seconds),
+                Value::Integer(row.samples.into()),
+                number(round(power, 3)),
+                number(round(row.power_max, 3)),
+                number(round(
                     row.energy
                         .map(|(first, last)| last - first)
                         .filter(|e| *e >= 0.0),
-                    3
-                ),
-                row.temperature_max,
-                row.headroom_min,
-                round(utilization, 6),
-                round(work, 6),
-                row.memory_max.map(|bytes| bytes as i64),
-                round(clock, 1),
-                round(pcie_rx, 0),
-                round(pcie_tx, 0),
-                round(nvlink_rx, 0),
-                round(nvlink_tx, 0),
-                round(Some(row.phase(Phase::Compute)), 3),
-                round(io_wait, 3),
-                round(Some(row.phase(Phase::Queue)), 3),
-                round(Some(row.phase(Phase::Idle)), 3),
-                round(Some(row.phase(Phase::Unobserved)), 3),
-            ])?;
+                    3,
+                )),
+                number(row.temperature_max),
+                number(row.headroom_min),
+                number(round(utilization, 6)),
+                number(round(work, 6)),
+                row.memory_max
+                    .map_or(Value::Null, |bytes| Value::Integer(bytes as i64)),
+                number(round(clock, 1)),
+                number(round(pcie_rx, 0)),
+                number(round(pcie_tx, 0)),
+                number(round(nvlink_rx, 0)),
+                number(round(nvlink_tx, 0)),
+                number(round(Some(row.phase(Phase::Compute)), 3)),
+                number(round(io_wait, 3)),
+                number(round(Some(row.phase(Phase::Queue)), 3)),
+                number(round(Some(row.phase(Phase::Idle)), 3)),
+                number(round(Some(row.phase(Phase::Unobserved)), 3)),
+            ];
+            insert.execute(params_from_iter(guarded(columns)))?;
         }
         Ok(())
     }

@@ -5,11 +5,12 @@ use super::error::RecordError;
 use super::lock::Lock;
 use super::minutes::Minutes;
 use super::place::{Journal, journal_at};
-use super::schema::{first_crc, meaning, open_for_writing, row_crc};
+use super::schema::{first_crc, guarded, meaning, open_for_writing, row_crc};
 use crate::model::{Change, MinutePoint, Tick};
 use crate::units::MonoTime;
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension as _, params, params_from_iter};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -300,16 +301,28 @@ impl Writer {
                 let crc = row_crc(&[waiting.n, waiting.at_ns], &waiting.body);
                 row.execute(params![waiting.n, waiting.at_ns, crc, waiting.body])?;
                 for (at, device, kind, text) in &waiting.events {
-                    db.execute(
-                        "INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5)",
-                        params![waiting.n, at, device, kind, text],
-                    )?;
+                    let device = device.clone().map_or(Value::Null, Value::Text);
+                    let columns = vec![
+                        Value::Integer(waiting.n),
+                        Value::Text(at.clone()),
+                        device,
+                        Value::Text((*kind).to_owned()),
+                        Value::Text(text.clone()),
+                    ];
+                    db.prepare_cached("INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
+                        .execute(params_from_iter(guarded(columns)))?;
                 }
                 for device in &waiting.devices {
-                    db.execute(
-                        "INSERT OR REPLACE INTO devices VALUES (?1, ?2, ?3, ?4)",
-                        params![device.0, device.1, device.2, device.3],
-                    )?;
+                    let columns = vec![
+                        Value::Text(device.0.clone()),
+                        Value::Integer(device.1.into()),
+                        Value::Text(device.2.clone()),
+                        Value::Text(device.3.to_owned()),
+                    ];
+                    db.prepare_cached(
+                        "INSERT OR REPLACE INTO devices VALUES (?1, ?2, ?3, ?4, ?5)",
+                    )?
+                    .execute(params_from_iter(guarded(columns)))?;
                 }
             }
             Ok(())

@@ -175,7 +175,7 @@ const FLAP_MINUTES: u32 = 120;
 const CROSSINGS: usize = 10;
 /// The two hours must be regular for so long: they slide over days, and chance is regular now and then, for some
 /// minutes (of 2000 clean device-days 21 had a regular minute).
-const REGULAR_MINUTES: u32 = 30;
+const REGULAR_MINUTES: u32 = 50;
 /// Crossings kept.
 const KEPT: usize = 64;
 

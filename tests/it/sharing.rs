@@ -419,7 +419,14 @@ fn a_diagnosis_reads_what_the_recorder_reads() {
     assert!(started.status.success(), "{}", text(&started.stderr));
     wait_for_ticks(&host.file(), 10);
     let recorder = Writer::holder(&host.file()).unwrap();
-    let said = host.run(&["diagnose", "--for", "1s", "--format", "json", "--no-platform"]);
+    let said = host.run(&[
+        "diagnose",
+        "--for",
+        "1s",
+        "--format",
+        "json",
+        "--no-platform",
+    ]);
     let complaint = text(&said.stderr);
     let told = format!("as process {recorder} records it; the driver is not asked again");
     assert!(complaint.contains(&told), "{complaint}");
