@@ -12,6 +12,7 @@ mod host_worker;
 mod live;
 pub mod nvidia;
 pub mod pcie;
+mod plausible;
 mod process;
 mod refusals;
 mod supervise;

@@ -1,7 +1,7 @@
 //! NVIDIA devices, and others whose library exports NVML's names.
 //!
-//! `ffi` makes the library's calls safe, `unit` remembers what a device does not answer, `plausible` keeps out
-//! numbers that cannot be; the other modules say which questions are asked when.
+//! `ffi` makes the library's calls safe, `unit` remembers what a device does not answer; the other modules say which
+//! questions are asked when.
 
 mod devices;
 mod events;
@@ -9,7 +9,6 @@ mod fault;
 mod ffi;
 mod gpm;
 mod library;
-mod plausible;
 mod presence;
 mod processes;
 mod sample;
