@@ -4,6 +4,7 @@
 //! socket pair ([`wire`]), and yields ticks. The probe process runs [`serve_from_stdin`] around a [`vendor::Vendor`].
 
 mod backoff;
+pub mod cambricon;
 mod clock;
 mod dynamic;
 pub mod host;
@@ -15,7 +16,10 @@ pub mod pcie;
 mod plausible;
 mod process;
 mod refusals;
+mod round;
 mod supervise;
+mod surroundings;
+mod tool;
 pub mod vendor;
 pub mod vendors;
 pub mod wire;

@@ -34,6 +34,24 @@ pub(crate) fn watts(milliwatts: u64) -> Reading<f64> {
     }
 }
 
+/// Watts from a library that tells whole ones.
+pub(crate) fn whole_watts(raw: i64) -> Reading<f64> {
+    match u64::try_from(raw).ok().and_then(|w| w.checked_mul(1000)) {
+        Some(milliwatts) => watts(milliwatts).map_err(|_| Absent::Implausible(raw as f64)),
+        None => implausible(raw as f64),
+    }
+}
+
+/// A number that is never negative.
+pub(crate) fn unsigned(raw: i64, read: impl Fn(u64) -> Reading<f64>) -> Reading<f64> {
+    u64::try_from(raw).map_or_else(|_| implausible(raw as f64), read)
+}
+
+/// Bytes from MiB; what no `u64` holds is passed on as the highest, which is no memory.
+pub(crate) fn mebibytes(raw: i64, read: impl Fn(u64) -> Reading<f64>) -> Reading<f64> {
+    unsigned(raw, |mib| read(mib.saturating_mul(1024 * 1024)))
+}
+
 /// Joules from mJ. A counter that stands at zero counts nothing.
 pub(crate) fn joules(millijoules: u64) -> Reading<f64> {
     let raw = millijoules as f64;

@@ -62,6 +62,7 @@ const CRATES: &[(&str, &[&str])] = &[
 const FFI: &[&str] = &[
     "src/probe/nvidia/ffi.rs",
     "src/probe/nvidia/ffi",
+    "src/probe/cambricon/ffi.rs",
     "src/probe/dynamic.rs",
 ];
 

@@ -5,6 +5,7 @@
 
 mod agreement;
 mod bounds;
+mod cambricon;
 mod commands;
 mod contract;
 mod corpus_cases;

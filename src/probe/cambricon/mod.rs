@@ -1,0 +1,246 @@
+//! Cambricon devices: through CNDEV (`libcndev.so`), else by what `cnmon` prints.
+//!
+//! `ffi` makes the library's calls safe, `devices` lists, `sample` says which questions are asked when, `table` reads
+//! the tool's tables. What CNDEV refuses (code 10) may depend on a mode, so it is asked again once a minute.
+
+mod cnmon;
+mod devices;
+mod fault;
+mod ffi;
+mod sample;
+mod table;
+mod unit;
+
+use crate::model::{
+    Absent, Device, DeviceId, DeviceProcess, Event, ProbeHint, ProbeReport, ProbeStatus, Reading,
+    Readings,
+};
+use crate::probe::dynamic::{NotLoaded, wait_for_last_calls};
+use crate::probe::round::Round;
+use crate::probe::surroundings;
+use crate::probe::vendor::{Answer, Opened, Vendor, VendorOptions};
+use fault::{Fault, LOW_DRIVER, NO_DEVICES, NO_DRIVER, NO_PERMISSION};
+use ffi::{Library, NAME, NotOpened};
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+use unit::Unit;
+
+/// Cambricon's PCI vendor id.
+const PCI_VENDOR: &str = "0xcabc";
+/// What its driver makes.
+const NODES: &[&str] = &[
+    "dev/cambricon_ctl",
+    "dev/cambricon_dev0",
+    "proc/driver/cambricon",
+];
+
+/// CNDEV or `cnmon`, opened as often as it takes.
+pub struct Cambricon {
+    options: VendorOptions,
+    /// The tool's names, the first that can be started counts.
+    tools: Vec<OsString>,
+    session: RwLock<Option<Arc<Session>>>,
+}
+
+/// What is open.
+enum Session {
+    Library(Vec<Arc<Unit>>),
+    Tool(cnmon::Tool),
+}
+
+impl Cambricon {
+    /// Nothing is loaded before [`Vendor::open`].
+    #[must_use]
+    pub fn new(options: VendorOptions) -> Self {
+        Self {
+            options,
+            tools: ["cnmon", "/usr/local/neuware/bin/cnmon"]
+                .map(OsString::from)
+                .to_vec(),
+            session: RwLock::new(None),
+        }
+    }
+
+    fn session(&self) -> Option<Arc<Session>> {
+        let session = self.session.read().unwrap_or_else(PoisonError::into_inner);
+        session.clone()
+    }
+
+    fn replace(&self, new: Option<Session>) -> Option<Arc<Session>> {
+        let mut session = self.session.write().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *session, new.map(Arc::new))
+    }
+
+    fn unit(&self, device: &DeviceId) -> Option<Arc<Unit>> {
+        match &*self.session()? {
+            Session::Library(units) => units.iter().find(|u| u.device.id == *device).cloned(),
+            Session::Tool(_) => None,
+        }
+    }
+
+    fn hint(&self) -> ProbeHint {
+        surroundings::hint(&self.options.root, PCI_VENDOR, NODES)
+    }
+
+    fn report(&self, status: ProbeStatus, hint: ProbeHint) -> ProbeReport {
+        let library = self.options.library.as_ref();
+        ProbeReport {
+            vendor: self.options.vendor,
+            library: library.map_or_else(|| NAME.into(), |p| p.display().to_string().into()),
+            path: None,
+            version: None,
+            status,
+            code: None,
+            message: None,
+            hint,
+        }
+    }
+
+    fn not_loaded(&self, refused: NotLoaded) -> Box<ProbeReport> {
+        let mut report = match refused.forbidden {
+            true => self.report(ProbeStatus::NoPermission, ProbeHint::Permission),
+            false => self.report(ProbeStatus::NoLibrary, self.hint()),
+        };
+        report.message = Some(Arc::from(refused.message));
+        Box::new(report)
+    }
+
+    /// The report of a library that was loaded and then said no.
+    fn failed(&self, fault: Fault, tried: &str, path: Option<Arc<str>>) -> Box<ProbeReport> {
+        let (status, hint) = match fault {
+            Fault::Missing => (ProbeStatus::NoLibrary, ProbeHint::Unknown),
+            Fault::Code(LOW_DRIVER) => (ProbeStatus::Mismatch, ProbeHint::InstallDriver),
+            Fault::Code(NO_PERMISSION) => (ProbeStatus::NoPermission, ProbeHint::Permission),
+            Fault::Code(NO_DRIVER | NO_DEVICES) => (ProbeStatus::NoDevice, self.hint()),
+            Fault::Code(_) => (ProbeStatus::NoDevice, ProbeHint::Unknown),
+        };
+        let mut report = self.report(status, hint);
+        report.path = path;
+        report.code = fault.code();
+        report.message = Some(Arc::from(format!("{tried}: {fault}")));
+        Box::new(report)
+    }
+
+    fn open_library(&self, library: Library) -> Result<Opened, Box<ProbeReport>> {
+        let library = Arc::new(library);
+        let path = library.path.clone();
+        let listing = devices::list(&library)
+            .map_err(|fault| self.failed(fault, "listing the devices", path.clone()))?;
+        if let (true, Some((_, fault))) = (listing.units.is_empty(), listing.refused.first()) {
+            return Err(self.failed(*fault, "opening the first device", path));
+        }
+        let mut report = match listing.units.is_empty() {
+            false => self.report(ProbeStatus::Ok, ProbeHint::Nothing),
+            true => self.report(ProbeStatus::NoDevice, self.hint()),
+        };
+        let refused: Vec<String> = listing
+            .refused
+            .iter()
+            .map(|(index, fault)| format!("device {index}: {fault}"))
+            .collect();
+        report.message = match (refused.is_empty(), listing.units.is_empty()) {
+            (false, _) => Some(Arc::from(refused.join("; "))),
+            (true, true) => Some(Arc::from("the library works and lists no device")),
+            (true, false) => None,
+        };
+        report.path = path;
+        report.version = library
+            .library_version()
+            .ok()
+            .map(|[major, minor, build]| Arc::from(format!("{major}.{minor}.{build}")));
+        let devices: Vec<Arc<Device>> = listing
+            .units
+            .iter()
+            .map(|unit| Arc::clone(&unit.device))
+            .collect();
+        self.replace(Some(Session::Library(listing.units)));
+        Ok(Opened { report, devices })
+    }
+
+    /// By the tool, where there is no library; `None` where there is no tool either, or may not be.
+    fn open_tool(&self) -> Option<Opened> {
+        if self.options.root != Path::new("/") || self.options.library.is_some() {
+            return None;
+        }
+        let (tool, table) = self.tools.iter().find_map(cnmon::Tool::start)?;
+        let mut report = self.report(ProbeStatus::Ok, ProbeHint::Nothing);
+        report.library = Arc::from(tool.program.to_string_lossy());
+        report.version = table.version;
+        report.message = Some(Arc::from(
+            "there is no libcndev.so: read from the tool's table",
+        ));
+        let devices = tool.devices.clone();
+        self.replace(Some(Session::Tool(tool)));
+        Some(Opened { report, devices })
+    }
+}
+
+impl Vendor for Cambricon {
+    fn open(&self) -> Result<Opened, Box<ProbeReport>> {
+        let old = self.replace(None);
+        let library = match old.as_deref() {
+            Some(Session::Library(units)) => units.first().map(|u| Arc::downgrade(&u.library)),
+            _ => None,
+        };
+        drop(old);
+        if let Some(library) = library {
+            wait_for_last_calls(&library);
+        }
+        match Library::open(&self.options) {
+            Ok(library) => self.open_library(library),
+            Err(NotOpened::Refused(fault, path)) => {
+                Err(self.failed(fault, "initialising the library", path))
+            }
+            Err(NotOpened::NotLoaded(refused)) => {
+                self.open_tool().ok_or_else(|| self.not_loaded(refused))
+            }
+        }
+    }
+
+    fn sample(&self, device: &DeviceId, readings: &mut Readings) -> Answer {
+        match self.session().as_deref() {
+            None => Answer::Reopen,
+            Some(Session::Tool(tool)) => tool.sample(device, readings),
+            Some(Session::Library(_)) => {
+                let Some(unit) = self.unit(device) else {
+                    return Answer::Lost(Absent::Lost);
+                };
+                let round = Round::new(&unit.refused);
+                sample::sample(&unit, &round, readings);
+                round.answer()
+            }
+        }
+    }
+
+    fn sample_slow(&self, device: &DeviceId, readings: &mut Readings) {
+        if let Some(unit) = self.unit(device) {
+            sample::sample_slow(&unit, &Round::new(&unit.refused), readings);
+        }
+    }
+
+    fn needs_blocking_pcie(&self, _device: &DeviceId) -> bool {
+        false
+    }
+
+    fn sample_blocking_pcie(&self, _device: &DeviceId, _readings: &mut Readings) {}
+
+    fn processes(&self, device: &DeviceId) -> Reading<Vec<DeviceProcess>> {
+        match self.session().as_deref() {
+            Some(Session::Tool(_)) => Err(Absent::NotSupported),
+            _ => {
+                let unit = self.unit(device).ok_or(Absent::Lost)?;
+                sample::processes(&unit, &Round::new(&unit.refused))
+            }
+        }
+    }
+
+    fn wait_events(&self, _timeout: Duration) -> Option<Vec<Event>> {
+        None
+    }
+
+    fn close(&self) {
+        drop(self.replace(None));
+    }
+}
