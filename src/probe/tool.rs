@@ -79,9 +79,20 @@ pub(crate) fn leading(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use std::path::{Path, PathBuf};
     use std::time::Instant;
+
+    /// A program of these lines of shell. Another process writes it: a child that some other test starts at this moment
+    /// would hold the file open, and a file that is written to cannot be run.
+    pub(crate) fn script(folder: &Path, lines: &str) -> PathBuf {
+        let file = folder.join("tool");
+        let mut shell = shell("printf '#!/bin/sh\\n%s' \"$2\" >\"$1\" && chmod 755 \"$1\"");
+        let status = shell.arg("sh").arg(&file).arg(lines).status();
+        assert!(status.unwrap().success());
+        file
+    }
 
     fn shell(script: &str) -> Command {
         let mut command = Command::new("sh");

@@ -244,3 +244,53 @@ impl Vendor for Cambricon {
         drop(self.replace(None));
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::model::Metric;
+    use crate::probe::tool::tests::script;
+
+    #[test]
+    fn without_a_library_the_tool_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let table = "\
+| CNMON v6.2.29                                                 Driver v6.2.10 |
+| 0     /   MLU590-M9    v1.5.0 |         0000:0F:00.0 | 42%                 0 |
+|  0%   33C        105 W/ 550 W |  1024 MiB/ 98304 MiB | FULL          Default |
+";
+        let tool = script(folder.path(), &format!("cat <<'END'\n{table}END\n"));
+        let probe = |root: &Path, library: Option<&str>| Cambricon {
+            tools: vec!["/nowhere/cnmon".into(), tool.clone().into_os_string()],
+            ..Cambricon::new(VendorOptions {
+                vendor: crate::model::Vendor::Cambricon,
+                root: root.to_owned(),
+                library: library.map(Into::into),
+            })
+        };
+        let cnmon = probe(Path::new("/"), None);
+        let opened = cnmon.open().unwrap();
+        assert_eq!(opened.report.version.as_deref(), Some("6.2.29"));
+        let device = &opened.devices[0];
+        assert_eq!(
+            (&*device.id.0, &*device.name),
+            ("0000:0f:00.0", "MLU590-M9")
+        );
+        assert_eq!(device.driver.as_deref(), Ok("6.2.10"));
+        let mut readings = Readings::default();
+        assert_eq!(cnmon.sample(&device.id, &mut readings), Answer::Answered);
+        assert_eq!(readings.get(Metric::PowerUsage), Ok(105.0));
+        assert_eq!(readings.get(Metric::Utilization), Ok(0.42));
+        assert_eq!(cnmon.processes(&device.id), Err(Absent::NotSupported));
+        cnmon.close();
+        assert_eq!(cnmon.sample(&device.id, &mut readings), Answer::Reopen);
+        // Nothing of this machine is asked under another root, nor where a library was named.
+        for probe in [
+            probe(folder.path(), None),
+            probe(Path::new("/"), Some("/nowhere.so")),
+        ] {
+            assert_eq!(probe.open().unwrap_err().status, ProbeStatus::NoLibrary);
+        }
+    }
+}

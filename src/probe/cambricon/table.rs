@@ -227,6 +227,54 @@ mod tests {
         assert_eq!(parse("cnmon: card 3 not existed\n"), Table::default());
     }
 
+    /// What the tables of real machines show, where they are at hand.
+    #[test]
+    fn real_tables_are_read() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/captures/cambricon");
+        let read = |name: &str| std::fs::read_to_string(format!("{folder}/{name}"));
+        let (Ok(whole), Ok(variants)) = (
+            read("cnmon-mlu370-x8-5.10.13.txt"),
+            read("cnmon-row-variants.txt"),
+        ) else {
+            println!("ignored: there are no captures");
+            return;
+        };
+        let table = parse(&whole);
+        assert_eq!(table.version.as_deref(), Some("5.10.13"));
+        assert_eq!(table.driver.as_deref(), Some("5.10.13"));
+        let card = |index, address: &str, temperature| Row {
+            index,
+            name: "MLU370-X8".into(),
+            firmware: Some("1.1.6".into()),
+            address: address.parse().ok(),
+            utilization: Some(0),
+            fan: Some(0),
+            temperature: Some(temperature),
+            power: Some((106, 250)),
+            memory: Some((0, 23_374)),
+        };
+        assert_eq!(
+            table.rows,
+            [card(0, "0000:39:00.0", 32), card(1, "0000:3d:00.0", 39)]
+        );
+        // A second line alone has no card; with a first line it has.
+        assert_eq!(parse(&variants).rows, []);
+        let first = whole
+            .lines()
+            .find(|line| line.contains("39:00.0"))
+            .unwrap_or_default();
+        let second = variants
+            .lines()
+            .find(|line| line.starts_with('|'))
+            .unwrap_or_default();
+        let expected = Row {
+            power: Some((107, 250)),
+            memory: Some((0, 20_638)),
+            ..card(0, "0000:39:00.0", 28)
+        };
+        assert_eq!(parse(&format!("{first}\n{second}\n")).rows, [expected]);
+    }
+
     proptest! {
         #[test]
         fn any_text_is_read_or_left(text in "([|+ 0-9A-Za-z/%:.\\-]{0,40}\n){0,12}") {
