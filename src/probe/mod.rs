@@ -7,6 +7,7 @@ mod backoff;
 pub mod cambricon;
 mod clock;
 mod dynamic;
+pub mod gaudi;
 pub mod host;
 pub mod host_source;
 mod host_worker;

@@ -1,6 +1,7 @@
 //! Which vendors' probes there are, and which of them are worth a process on this machine.
 
 use super::cambricon::Cambricon;
+use super::gaudi::Gaudi;
 use super::nvidia::Nvidia;
 use super::vendor::{Vendor, VendorOptions};
 use crate::model::Vendor as VendorName;
@@ -37,6 +38,16 @@ const TRACES: &[Traces] = &[
             "proc/driver/cambricon",
             "dev/cambricon_ctl",
             "dev/cambricon_dev0",
+        ],
+    },
+    Traces {
+        vendor: VendorName::Gaudi,
+        library: "libhlml.so",
+        paths: &[
+            "usr/lib/habanalabs/libhlml.so",
+            "sys/class/habanalabs",
+            "sys/module/habanalabs",
+            "dev/hl0",
         ],
     },
 ];
@@ -98,6 +109,7 @@ pub fn probe(options: VendorOptions) -> Option<Arc<dyn Vendor>> {
     match options.vendor {
         VendorName::Nvidia | VendorName::Iluvatar => Some(Arc::new(Nvidia::new(options))),
         VendorName::Cambricon => Some(Arc::new(Cambricon::new(options))),
+        VendorName::Gaudi => Some(Arc::new(Gaudi::new(options))),
         _ => None,
     }
 }

@@ -446,17 +446,16 @@ fn a_library_that_says_no_is_reported_with_what_would_help() {
 }
 
 /// The documents of the whole program, without what differs from run to run.
-pub(crate) fn once(flag: &str, fake: &Fake) -> serde_json::Value {
+pub(crate) fn once(flag: &str, fake: &Fake, root: &Path) -> serde_json::Value {
     let library = fake.library();
-    let root = tempfile::tempdir().unwrap();
-    let root = root.path().to_str().unwrap().to_owned();
+    let root = root.to_str().unwrap();
     let args = [
         "once",
         "--format",
         "json",
         "--no-record",
         "--root",
-        &root,
+        root,
         flag,
     ];
     let mut program = Program::new(&args);
@@ -486,11 +485,12 @@ pub(crate) fn steady(device: &serde_json::Value) -> String {
 
 #[test]
 fn the_whole_program_shows_a_board_once() {
-    let document = once("--cndev-library", &Fake::cndev(&x8("")));
+    let root = tempfile::tempdir().unwrap();
+    let document = once("--cndev-library", &Fake::cndev(&x8("")), root.path());
     let board = &document["boards"][0];
     assert_eq!(board["devices"].as_array().unwrap().len(), 2);
     assert_eq!(board["power_w"], 107.0);
     assert_eq!(board["power_limit_w"], 250.0);
-    let document = once("--cndev-library", &Fake::cndev(X4));
+    let document = once("--cndev-library", &Fake::cndev(X4), root.path());
     insta::assert_snapshot!(steady(&document["devices"][0]));
 }

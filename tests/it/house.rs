@@ -64,6 +64,7 @@ const FFI: &[&str] = &[
     "src/probe/nvidia/ffi",
     "src/probe/cambricon/ffi.rs",
     "src/probe/dynamic.rs",
+    "src/probe/gaudi/ffi.rs",
 ];
 
 /// Where a clock, a file, the network, the environment or chance would make two runs of the same ticks differ.

@@ -11,6 +11,7 @@ mod contract;
 mod corpus_cases;
 mod fake_nvml;
 mod fake_nvml_process;
+mod gaudi;
 mod hardy;
 mod house;
 mod logs;

@@ -14,7 +14,7 @@
 #[path = "../small/mod.rs"]
 mod small;
 
-use small::{device_call, devices, library_call, number, put, scenario, text, whole};
+use small::{device_call, devices, library_call, put, scenario, text, whole};
 use std::ffi::{CString, c_char, c_void};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -273,6 +273,14 @@ pub unsafe extern "C" fn cndevDeviceGetFieldValues(
         Ok(())
     };
     answer(run())
+}
+
+/// A number of a table, whole or not.
+fn number(table: &Table, key: &str) -> Option<f64> {
+    let value = table.get(key)?;
+    value
+        .as_float()
+        .or_else(|| Some(value.as_integer()? as f64))
 }
 
 unsafe fn put_field(element: *mut c_void, own: Option<&Table>, field: &Value) {
