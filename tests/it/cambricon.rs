@@ -67,6 +67,7 @@ ports = 2
 port_up = [1, 0]
 port_rx = [1000, 24]
 port_tx = [2000, 0]
+port_bad = [3, 4]
 process = [{ pid = 4711, memory = 15_000_000, ipu = 86 }, { pid = 4711, memory = 1, ipu = 86 }]
 
 [device.fields]
@@ -176,8 +177,7 @@ fn a_card_says_everything_in_base_units() {
             (M::NvlinkUp, Ok(1.0)),
             (M::NvlinkRxBytes, Ok(1024.0)),
             (M::NvlinkTxBytes, Ok(2000.0)),
-            // This library has no such call.
-            (M::NvlinkErrors, Err(Absent::NoLibrary)),
+            (M::NvlinkErrors, Ok(7.0)),
         ],
     );
     let processes = probe.processes(&device.id).unwrap();
@@ -355,6 +355,7 @@ fn an_older_library_is_asked_in_its_own_version_and_by_its_own_calls() {
         "cndevGetPerformanceThrottleReason",
         "cndevDeviceGetFieldValues",
         "cndevGetLibVersion",
+        "cndevGetMLULinkErrorCounter",
     ]);
     let (probe, opened) = fake.open();
     assert_eq!(opened.report.version, None);
@@ -374,6 +375,8 @@ fn an_older_library_is_asked_in_its_own_version_and_by_its_own_calls() {
             (M::Reasons, Err(Absent::NoLibrary)),
             (M::Margin, Err(Absent::NoLibrary)),
             (M::CoreTemperature, Ok(61.0)),
+            (M::NvlinkUp, Ok(1.0)),
+            (M::NvlinkErrors, Err(Absent::NoLibrary)),
         ],
     );
     assert_eq!(probe.processes(&device.id).unwrap().len(), 1);
@@ -491,6 +494,8 @@ fn the_whole_program_shows_a_board_once() {
     assert_eq!(board["devices"].as_array().unwrap().len(), 2);
     assert_eq!(board["power_w"], 107.0);
     assert_eq!(board["power_limit_w"], 250.0);
+    assert_eq!(document["devices"][0]["power_scope"], "board");
+    assert_eq!(document["devices"][2]["power_scope"], "gpu");
     let document = once("--cndev-library", &Fake::cndev(X4), root.path());
     insta::assert_snapshot!(steady(&document["devices"][0]));
 }

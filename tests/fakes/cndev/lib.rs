@@ -413,3 +413,18 @@ pub unsafe extern "C" fn cndevGetMLULinkBasicCounter(
     };
     answer(run())
 }
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cndevGetMLULinkErrorCounter(
+    out: *mut c_void,
+    handle: i32,
+    port: i32,
+) -> i32 {
+    let run = || {
+        let errors = port_value("port_errors", handle, port, "port_bad")?;
+        // SAFETY: 128 bytes; bad packets received.
+        unsafe { put(out, 16, errors) };
+        Ok(())
+    };
+    answer(run())
+}
