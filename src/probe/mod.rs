@@ -17,6 +17,7 @@ pub mod pcie;
 mod plausible;
 mod process;
 mod refusals;
+mod report;
 mod round;
 mod supervise;
 mod surroundings;

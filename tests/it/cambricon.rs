@@ -478,11 +478,24 @@ pub(crate) fn once(flag: &str, fake: &Fake, root: &Path) -> serde_json::Value {
     document
 }
 
-/// A device of a document, without what depends on the moment.
+/// A device of a document, without what depends on the moment: seconds, and rates, which need a second reading in time.
 pub(crate) fn steady(device: &serde_json::Value) -> String {
+    fn strip(value: &mut serde_json::Value) {
+        const MOMENT: [&str; 5] = [
+            "_seconds",
+            "_per_s",
+            "saturation_ratio",
+            "method",
+            "verdict",
+        ];
+        let Some(fields) = value.as_object_mut() else {
+            return;
+        };
+        fields.retain(|name, _| !MOMENT.iter().any(|end| name.ends_with(end)));
+        fields.values_mut().for_each(strip);
+    }
     let mut device = device.clone();
-    let fields = device.as_object_mut().unwrap();
-    fields.retain(|name, _| !name.ends_with("_seconds") && name != "verdict");
+    strip(&mut device);
     serde_json::to_string_pretty(&device).unwrap()
 }
 
@@ -498,4 +511,18 @@ fn the_whole_program_shows_a_board_once() {
     assert_eq!(document["devices"][2]["power_scope"], "gpu");
     let document = once("--cndev-library", &Fake::cndev(X4), root.path());
     insta::assert_snapshot!(steady(&document["devices"][0]));
+}
+
+#[test]
+fn the_whole_program_goes_on_without_a_device_that_hangs() {
+    let root = tempfile::tempdir().unwrap();
+    let fake = Fake::cndev(&x8("blocks = ['utilization']"));
+    let document = once("--cndev-library", &fake, root.path());
+    let devices = document["devices"].as_array().unwrap();
+    let told: Vec<_> = devices
+        .iter()
+        .map(|d| d["utilization_ratio"].as_f64())
+        .collect();
+    assert_eq!(told, [Some(0.0), None, Some(0.0)]);
+    assert_eq!(devices[1]["absent"]["utilization_ratio"], "timed_out");
 }

@@ -15,7 +15,8 @@ use crate::model::{
     Absent, Device, DeviceId, DeviceProcess, Event, ProbeHint, ProbeReport, ProbeStatus, Reading,
     Readings,
 };
-use crate::probe::dynamic::{NotLoaded, wait_for_last_calls};
+use crate::probe::dynamic::wait_for_last_calls;
+use crate::probe::report;
 use crate::probe::round::Round;
 use crate::probe::surroundings;
 use crate::probe::vendor::{Answer, Opened, Vendor, VendorOptions};
@@ -79,26 +80,7 @@ impl Gaudi {
     }
 
     fn report(&self, status: ProbeStatus, hint: ProbeHint) -> ProbeReport {
-        let library = self.options.library.as_ref();
-        ProbeReport {
-            vendor: self.options.vendor,
-            library: library.map_or_else(|| NAME.into(), |p| p.display().to_string().into()),
-            path: None,
-            version: None,
-            status,
-            code: None,
-            message: None,
-            hint,
-        }
-    }
-
-    fn not_loaded(&self, refused: NotLoaded) -> Box<ProbeReport> {
-        let mut report = match refused.forbidden {
-            true => self.report(ProbeStatus::NoPermission, ProbeHint::Permission),
-            false => self.report(ProbeStatus::NoLibrary, self.hint()),
-        };
-        report.message = Some(Arc::from(refused.message));
-        Box::new(report)
+        report::report(&self.options, NAME, status, hint)
     }
 
     /// The report of a library that was loaded and then said no. It has no code for "no permission": the nodes tell.
@@ -127,20 +109,8 @@ impl Gaudi {
         if let (true, Some((_, fault))) = (listing.units.is_empty(), listing.refused.first()) {
             return Err(self.failed(*fault, "opening the first device", path));
         }
-        let mut report = match listing.units.is_empty() {
-            false => self.report(ProbeStatus::Ok, ProbeHint::Nothing),
-            true => self.report(ProbeStatus::NoDevice, self.hint()),
-        };
-        let refused: Vec<String> = listing
-            .refused
-            .iter()
-            .map(|(index, fault)| format!("device {index}: {fault}"))
-            .collect();
-        report.message = match (refused.is_empty(), listing.units.is_empty()) {
-            (false, _) => Some(Arc::from(refused.join("; "))),
-            (true, true) => Some(Arc::from("the library works and lists no device")),
-            (true, false) => None,
-        };
+        let (devices, refused) = (listing.units.len(), &listing.refused);
+        let mut report = report::listed(&self.options, NAME, devices, refused, || self.hint());
         report.path = path;
         let version = library.version().ok();
         report.version = version.map(|version| Arc::from(crate::text::clean(version.trim())));
@@ -198,9 +168,9 @@ impl Vendor for Gaudi {
             Err(NotOpened::Refused(fault, path)) => {
                 Err(self.failed(fault, "initialising the library", path))
             }
-            Err(NotOpened::NotLoaded(refused)) => {
-                self.open_without().ok_or_else(|| self.not_loaded(refused))
-            }
+            Err(NotOpened::NotLoaded(refused)) => self
+                .open_without()
+                .ok_or_else(|| report::not_loaded(&self.options, NAME, refused, self.hint())),
         }
     }
 

@@ -225,7 +225,7 @@ pub unsafe extern "C" fn cndevGetLibVersion(out: *mut c_void) -> i32 {
     answer(run())
 }
 
-/// Devices of one `sn` are on one board, unless `apart` is set.
+/// Devices of one `sn` are on one board, and those of one `topology_board`, where that is named.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cndevTopologyGetRelationship(
     out: *mut c_void,
