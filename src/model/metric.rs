@@ -250,4 +250,6 @@ metrics! {
     VendorReasons "vendor_reasons" Bits false,
     /// What the vendor's library thinks of the device: 0 healthy, 1 minor fault, 2 major fault, 3 critical fault.
     Health "health" Count false,
+    /// Draw of the whole board, where each of the devices on it tells all of it.
+    BoardPower "board_power_w" Watt false,
 }

@@ -7,7 +7,8 @@ use std::ffi::{CStr, OsString};
 use std::fs;
 use std::mem::ManuallyDrop;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 /// A library that was loaded. It is never unloaded: calls may hang in it for as long as the process lives.
 #[derive(Debug)]
@@ -109,6 +110,17 @@ impl Dynamic {
             self.path = file_of(symbol.as_raw_ptr().addr()).map(Arc::from);
         }
         Some(function)
+    }
+}
+
+/// How long opening waits for the old library's last calls to return: a library that is in use is not shut down.
+const LAST_CALLS: Duration = Duration::from_secs(2);
+
+/// Waits a while until nobody holds a library any more, which a call that is under way does.
+pub(crate) fn wait_for_last_calls<T>(library: &Weak<T>) {
+    let begin = Instant::now();
+    while library.strong_count() > 0 && begin.elapsed() < LAST_CALLS {
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

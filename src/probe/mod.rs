@@ -4,17 +4,24 @@
 //! socket pair ([`wire`]), and yields ticks. The probe process runs [`serve_from_stdin`] around a [`vendor::Vendor`].
 
 mod backoff;
+pub mod cambricon;
 mod clock;
 mod dynamic;
+pub mod gaudi;
 pub mod host;
 pub mod host_source;
 mod host_worker;
 mod live;
 pub mod nvidia;
 pub mod pcie;
+mod plausible;
 mod process;
 mod refusals;
+mod report;
+mod round;
 mod supervise;
+mod surroundings;
+mod tool;
 pub mod vendor;
 pub mod vendors;
 pub mod wire;

@@ -1,5 +1,7 @@
 //! Which vendors' probes there are, and which of them are worth a process on this machine.
 
+use super::cambricon::Cambricon;
+use super::gaudi::Gaudi;
 use super::nvidia::Nvidia;
 use super::vendor::{Vendor, VendorOptions};
 use crate::model::Vendor as VendorName;
@@ -18,14 +20,37 @@ struct Traces {
 }
 
 /// Beside NVIDIA's, which is always started: whose absence is told, too.
-const TRACES: &[Traces] = &[Traces {
-    vendor: VendorName::Iluvatar,
-    library: "libixml.so",
-    paths: &[
-        "usr/local/corex/lib64/libixml.so",
-        "usr/local/corex/lib/libixml.so",
-    ],
-}];
+const TRACES: &[Traces] = &[
+    Traces {
+        vendor: VendorName::Iluvatar,
+        library: "libixml.so",
+        paths: &[
+            "usr/local/corex/lib64/libixml.so",
+            "usr/local/corex/lib/libixml.so",
+        ],
+    },
+    Traces {
+        vendor: VendorName::Cambricon,
+        library: "libcndev.so",
+        paths: &[
+            "usr/local/neuware/lib64/libcndev.so",
+            "usr/local/neuware/bin/cnmon",
+            "proc/driver/cambricon",
+            "dev/cambricon_ctl",
+            "dev/cambricon_dev0",
+        ],
+    },
+    Traces {
+        vendor: VendorName::Gaudi,
+        library: "libhlml.so",
+        paths: &[
+            "usr/lib/habanalabs/libhlml.so",
+            "sys/class/habanalabs",
+            "sys/module/habanalabs",
+            "dev/hl0",
+        ],
+    },
+];
 
 /// Where loaders look besides the variable.
 const DIRECTORIES: &[&str] = &[
@@ -83,6 +108,8 @@ pub fn library_name(vendor: VendorName) -> &'static str {
 pub fn probe(options: VendorOptions) -> Option<Arc<dyn Vendor>> {
     match options.vendor {
         VendorName::Nvidia | VendorName::Iluvatar => Some(Arc::new(Nvidia::new(options))),
+        VendorName::Cambricon => Some(Arc::new(Cambricon::new(options))),
+        VendorName::Gaudi => Some(Arc::new(Gaudi::new(options))),
         _ => None,
     }
 }

@@ -286,6 +286,7 @@ impl DeviceState {
             (Metric::PowerAverage, "average", "gpu"),
             (Metric::PowerUsage, usage_kind, "gpu"),
             (Metric::PowerInstant, "instant", "gpu"),
+            (Metric::BoardPower, usage_kind, "board"),
             (Metric::ModulePower, "unknown", "module"),
         ];
         for (metric, kind, scope) in ways {

@@ -4,9 +4,9 @@ use super::derive::{Derived, Moment};
 use super::device::{DeviceState, REASON_COUNTERS};
 use super::{Session, judge, known};
 use crate::model::{
-    Absent, BoardView, Carbon, CarbonTable, Charge, DeviceKind, DeviceView, Disagreement, Energy,
-    Figure, HostSample, Metric, MinutePoint, PathView, PlatformView, ProcessView, Reading, Reason,
-    Snapshot, StateWord, Value,
+    Absent, BoardId, BoardView, Carbon, CarbonTable, Charge, DeviceKind, DeviceView, Disagreement,
+    Energy, Figure, HostSample, Metric, MinutePoint, PathView, PlatformView, ProcessView, Reading,
+    Reason, Snapshot, StateWord, Value,
 };
 use crate::units::MonoTime;
 
@@ -181,9 +181,13 @@ impl Session {
             if let Some(board) = boards.iter_mut().find(|b| b.id == view.device.board) {
                 board.devices.push(view.device.id.clone());
                 if view.device.kind == DeviceKind::Device {
-                    let add = |sum: &mut Value, figure| {
-                        *sum = sum.with(view.figures.get(figure), |a, b| a + b)
+                    // Where each device tells the whole board's, it counts once.
+                    let join: fn(f64, f64) -> f64 = match view.power_scope {
+                        "board" => f64::max,
+                        _ => |a, b| a + b,
                     };
+                    let add =
+                        |sum: &mut Value, figure| *sum = sum.with(view.figures.get(figure), join);
                     add(&mut board.power_w, Figure::Power);
                     add(&mut board.power_limit_w, Figure::PowerLimit);
                     add(&mut board.plate_power_w, Figure::PlatePower);
@@ -235,7 +239,13 @@ impl Session {
         };
         let mut joules = 0.0;
         let (mut any, mut estimated) = (false, false);
+        let mut boards: Vec<&BoardId> = Vec::new();
         for state in whole() {
+            let shared = state.held.readings().get(Metric::BoardPower).is_ok();
+            if shared && boards.contains(&&state.device.board) {
+                continue;
+            }
+            boards.push(&state.device.board);
             let sum = state
                 .energy
                 .sum()

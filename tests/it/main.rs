@@ -5,11 +5,13 @@
 
 mod agreement;
 mod bounds;
+mod cambricon;
 mod commands;
 mod contract;
 mod corpus_cases;
 mod fake_nvml;
 mod fake_nvml_process;
+mod gaudi;
 mod hardy;
 mod house;
 mod logs;

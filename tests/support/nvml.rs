@@ -35,7 +35,11 @@ impl FakeNvml {
     /// A scenario of its own.
     pub(crate) fn new(toml: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::copy(built(), dir.path().join("libnvidia-ml.so.1")).unwrap();
+        std::fs::copy(
+            built("nvidia_ml_fake"),
+            dir.path().join("libnvidia-ml.so.1"),
+        )
+        .unwrap();
         let fake = Self { dir };
         std::fs::write(fake.scenario(), toml).unwrap();
         fake
@@ -43,22 +47,7 @@ impl FakeNvml {
 
     /// Takes symbols out of the library, as an older driver lacks them.
     pub(crate) fn without(self, symbols: &[&str]) -> Self {
-        let mut library = std::fs::read(self.library()).unwrap();
-        for symbol in symbols {
-            let name = format!("\0{symbol}\0").into_bytes();
-            let places: Vec<usize> = library
-                .windows(name.len())
-                .enumerate()
-                .filter(|(_, window)| *window == name)
-                .map(|(place, _)| place)
-                .collect();
-            assert!(!places.is_empty(), "the fake has no symbol {symbol}");
-            for place in places {
-                // The name in the string table changes, so that a look-up no longer matches it.
-                library[place + 1] = b'_';
-            }
-        }
-        std::fs::write(self.library(), library).unwrap();
+        take_out(&self.library(), symbols);
         self
     }
 
@@ -132,15 +121,35 @@ fn scenario_file(name: &str) -> PathBuf {
         .join(format!("{name}.toml"))
 }
 
-/// The built example: `target/PROFILE/examples`, beside the `deps` that this test lies in.
-fn built() -> PathBuf {
+/// Takes symbols out of a library, as an older one lacks them.
+pub(crate) fn take_out(file: &Path, symbols: &[&str]) {
+    let mut library = std::fs::read(file).unwrap();
+    for symbol in symbols {
+        let name = format!("\0{symbol}\0").into_bytes();
+        let places: Vec<usize> = library
+            .windows(name.len())
+            .enumerate()
+            .filter(|(_, window)| *window == name)
+            .map(|(place, _)| place)
+            .collect();
+        assert!(!places.is_empty(), "the fake has no symbol {symbol}");
+        for place in places {
+            // The name in the string table changes, so that a look-up no longer matches it.
+            library[place + 1] = b'_';
+        }
+    }
+    std::fs::write(file, library).unwrap();
+}
+
+/// A built example: `target/PROFILE/examples`, beside the `deps` that this test lies in.
+pub(crate) fn built(example: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let profile = test.parent().and_then(Path::parent).unwrap();
-    let library = profile.join("examples/libnvidia_ml_fake.so");
+    let library = profile.join(format!("examples/lib{example}.so"));
     assert!(
         library.is_file(),
-        "the fake NVML library is not built: {} is missing; run `cargo build --examples` first (`cargo test` \
-         without target flags does it too)",
+        "the fake library is not built: {} is missing; run `cargo build --examples` first (`cargo test` without \
+         target flags does it too)",
         library.display()
     );
     library

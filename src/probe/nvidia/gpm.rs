@@ -1,9 +1,9 @@
 //! GPM: what the device did between two ticks.
 
 use super::ffi::GpmSample;
-use super::plausible;
 use super::unit::{Call, GpmState, Round, locked};
 use crate::model::{Absent, Metric, Reading, Readings};
+use crate::probe::plausible;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 

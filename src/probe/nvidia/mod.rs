@@ -1,7 +1,7 @@
 //! NVIDIA devices, and others whose library exports NVML's names.
 //!
-//! `ffi` makes the library's calls safe, `unit` remembers what a device does not answer, `plausible` keeps out
-//! numbers that cannot be; the other modules say which questions are asked when.
+//! `ffi` makes the library's calls safe, `unit` remembers what a device does not answer; the other modules say which
+//! questions are asked when.
 
 mod devices;
 mod events;
@@ -9,7 +9,6 @@ mod fault;
 mod ffi;
 mod gpm;
 mod library;
-mod plausible;
 mod presence;
 mod processes;
 mod sample;
@@ -21,13 +20,14 @@ use crate::model::{
     Absent, Device, DeviceId, DeviceProcess, Event, ProbeHint, ProbeReport, ProbeStatus, Reading,
     Readings,
 };
+use crate::probe::dynamic::wait_for_last_calls;
 use crate::probe::vendor::{Answer, Opened, Vendor, VendorOptions};
 use fault::{Fault, LIB_RM_VERSION_MISMATCH};
 use ffi::{EventSet, Label, Library};
 use library::Loaded;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use unit::{Round, Unit, locked};
 
 /// NVML, opened as often as it takes.
@@ -44,9 +44,6 @@ struct Session {
     /// Made by the first wait; `None` where no device reports events.
     events: OnceLock<Option<EventSet>>,
 }
-
-/// How long opening waits for the old library's last calls to return: a library that is in use is not shut down.
-const LAST_CALLS: Duration = Duration::from_secs(2);
 
 impl Nvidia {
     /// Nothing is loaded before [`Vendor::open`].
@@ -85,13 +82,8 @@ impl Nvidia {
         };
         let library = old.units.first().map(|unit| Arc::downgrade(&unit.library));
         drop(old);
-        let begin = Instant::now();
-        while library
-            .as_ref()
-            .is_some_and(|library| library.strong_count() > 0)
-            && begin.elapsed() < LAST_CALLS
-        {
-            std::thread::sleep(Duration::from_millis(5));
+        if let Some(library) = library {
+            wait_for_last_calls(&library);
         }
     }
 

@@ -5,6 +5,7 @@ use super::fault::{
     OPERATING_SYSTEM, UNKNOWN,
 };
 use crate::model::{ProbeHint, ProbeStatus, Vendor};
+use crate::probe::surroundings::in_container;
 use std::fs;
 use std::path::Path;
 
@@ -64,29 +65,6 @@ pub(super) fn look(root: &Path, vendor: Vendor) -> Presence {
         nodes: nvidia && names("dev").any(|path| is_node(&path)),
         container: in_container(root),
     }
-}
-
-/// The marks that container engines leave; with cgroup v2 the root on an overlay is often the only one.
-fn in_container(root: &Path) -> bool {
-    let on_overlay = |line: &str| {
-        line.split(' ').nth(4) == Some("/")
-            && line
-                .split_once(" - ")
-                .is_some_and(|(_, kind)| kind.starts_with("overlay "))
-    };
-    [
-        ".dockerenv",
-        "run/.containerenv",
-        "var/run/secrets/kubernetes.io",
-    ]
-    .iter()
-    .any(|mark| root.join(mark).exists())
-        || read(&root.join("proc/1/mountinfo")).is_some_and(|text| text.lines().any(on_overlay))
-        || read(&root.join("proc/1/cgroup")).is_some_and(|text| {
-            ["docker", "kubepods", "containerd", "libpod", "lxc"]
-                .iter()
-                .any(|mark| text.contains(mark))
-        })
 }
 
 impl Presence {

@@ -1,9 +1,9 @@
 //! Who is on a device, as the driver says.
 
 use super::ffi::{ProcessList, ProcessRow, UseRow};
-use super::plausible;
 use super::unit::{Call, NO_INSTANCE, Round};
 use crate::model::{Absent, DeviceId, DeviceProcess, Reading};
+use crate::probe::plausible;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -2,8 +2,9 @@
 
 use super::ffi::{FieldNumber, FieldQuery, Getter, ProcessList};
 use super::unit::{Call, Round};
-use super::{gpm, plausible, processes, slow};
+use super::{gpm, processes, slow};
 use crate::model::{Absent, Metric, Reading, Readings};
+use crate::probe::plausible;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -45,8 +46,23 @@ fn seconds(number: FieldNumber) -> Reading<f64> {
     whole(number, plausible::seconds)
 }
 
+/// A counter that may pass any value of its width, but means nothing with all bits set.
+fn wrapping(number: FieldNumber) -> Reading<f64> {
+    let Some(value) = number.unsigned() else {
+        return Err(Absent::Implausible(number.raw()));
+    };
+    let all_ones = match number.bits() {
+        64 => value as f64 >= 9_223_372_036_854_775_792.0,
+        bits => value == (1 << bits) - 1,
+    };
+    match all_ones {
+        true => Err(Absent::Implausible(number.raw())),
+        false => Ok(value as f64),
+    }
+}
+
 fn kibibytes(number: FieldNumber) -> Reading<f64> {
-    plausible::wrapping(number).map(|kib| kib * 1024.0)
+    wrapping(number).map(|kib| kib * 1024.0)
 }
 
 pub(super) const fn field(id: u32) -> FieldQuery {
@@ -216,8 +232,8 @@ fn batch(round: &Round<'_>) -> Vec<(Metric, FieldQuery, Reader)> {
     // 251 to 253 before driver 580.82.
     let moved = if round.unit.new_fields { 18 } else { 0 };
     let mut batch: Vec<(Metric, FieldQuery, Reader)> = vec![
-        (Metric::PcieTxBytes, field(197), plausible::wrapping),
-        (Metric::PcieRxBytes, field(198), plausible::wrapping),
+        (Metric::PcieTxBytes, field(197), wrapping),
+        (Metric::PcieRxBytes, field(198), wrapping),
         (Metric::PowerAverage, field(185), watts),
         (Metric::PowerInstant, field(186), watts),
         (Metric::Energy, field(83), |n| whole(n, plausible::joules)),
@@ -351,5 +367,21 @@ mod tests {
         assert!(may_start(late, Ok(0)));
         assert!(!may_start(late, Ok(1)));
         assert!(!may_start(late, Err(Absent::NotSupported)));
+    }
+
+    #[test]
+    fn a_counter_may_be_anything_but_all_ones() {
+        for number in [
+            FieldNumber::Unsigned(0xFFFF_FFFF, 32),
+            FieldNumber::Unsigned(u64::MAX, 64),
+            FieldNumber::Signed(-1, 64),
+        ] {
+            let read = wrapping(number);
+            assert!(matches!(read, Err(Absent::Implausible(_))), "{read:?}");
+        }
+        assert_eq!(
+            wrapping(FieldNumber::Unsigned(4_294_967_290, 32)),
+            Ok(4_294_967_290.0)
+        );
     }
 }

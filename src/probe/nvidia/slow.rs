@@ -2,10 +2,10 @@
 
 use super::devices;
 use super::ffi::{FieldNumber, FieldQuery, Getter};
-use super::plausible;
 use super::sample::{count, either, field, signed, watts};
 use super::unit::{Call, Round};
 use crate::model::{Absent, Metric, Reading, Readings};
+use crate::probe::plausible;
 use std::sync::atomic::Ordering;
 
 /// The most NVLinks that a device of NVML has.

@@ -165,9 +165,11 @@ pub(super) fn values(json: &Json) -> Vec<(Metric, Reading<f64>)> {
         .iter()
         .map(|(path, metric)| (*metric, number(json, path)))
         .collect();
-    let module = text(json, "power_scope") == Some("module");
-    let power = match (module, text(json, "power_kind")) {
-        (true, _) => Metric::ModulePower,
+    let scope = text(json, "power_scope");
+    let module = scope == Some("module");
+    let power = match (scope, text(json, "power_kind")) {
+        (Some("module"), _) => Metric::ModulePower,
+        (Some("board"), _) => Metric::BoardPower,
         (_, Some("average")) => Metric::PowerAverage,
         (_, Some("instant")) => Metric::PowerInstant,
         _ => Metric::PowerUsage,

@@ -17,12 +17,14 @@ fn power_comes_from_the_average_first() {
         (M::PowerAverage, 200.0),
         (M::PowerUsage, 210.0),
         (M::PowerInstant, 220.0),
+        (M::BoardPower, 300.0),
         (M::ModulePower, 400.0),
     ];
     let expected = [
         (200.0, "average", "gpu"),
         (210.0, "average", "gpu"),
         (220.0, "instant", "gpu"),
+        (300.0, "average", "board"),
         (400.0, "unknown", "module"),
     ];
     for (skip, (watts, kind, scope)) in expected.into_iter().enumerate() {
@@ -417,4 +419,32 @@ fn energy_counts_cards_once_and_leaves_out_what_cannot_be() {
         world.read(&[(M::PowerUsage, 360.0)]);
     }
     assert!((world.session.snapshot().unwrap().energy.unwrap().kwh - 0.001).abs() < 1e-12);
+}
+
+#[test]
+fn a_board_whose_devices_all_tell_its_power_counts_once() {
+    let two = [0, 1].map(|index| Device {
+        board: BoardId("board-1".into()),
+        ..card(index)
+    });
+    let mut world = World::of(two.clone());
+    for _ in 0..11 {
+        for device in &two {
+            let list = [
+                (M::BoardPower, Ok(180.0)),
+                (M::LimitEnforced, Ok(250.0)),
+                (M::LimitDefault, Ok(250.0)),
+            ];
+            world.sample(device, &list);
+        }
+        world.tick();
+    }
+    let view = world.session.snapshot().unwrap();
+    assert_eq!(view.devices[1].power_scope, "board");
+    let [board] = &view.boards[..] else {
+        panic!("{:?}", view.boards)
+    };
+    let told = [board.power_w, board.power_limit_w, board.plate_power_w].map(|v| v.ok());
+    assert_eq!(told, [Some(180.0), Some(250.0), Some(250.0)]);
+    assert!((view.energy.unwrap().kwh - 0.0005).abs() < 1e-12);
 }

@@ -1,6 +1,5 @@
 //! Which numbers can be. What cannot is absent, with the number as the driver said it.
 
-use super::ffi::FieldNumber;
 use crate::model::{Absent, Reading};
 
 /// Above this, no board and no module draws (the largest module is limited to 2900 W).
@@ -16,7 +15,7 @@ const NANOSECONDS_MAX: u64 = 3_155_760_000_000_000_000;
 
 /// Blank values that monitoring stacks write where there is none: the last 16 numbers of the signed 32 and 64
 /// bit ranges, and 2^47 and the few after it.
-pub(super) fn is_blank(raw: f64) -> bool {
+pub(crate) fn is_blank(raw: f64) -> bool {
     (2_147_483_632.0..=2_147_483_647.0).contains(&raw)
         || (140_737_488_355_328.0..=140_737_488_355_343.0).contains(&raw)
         || raw >= 9_223_372_036_854_775_792.0
@@ -27,7 +26,7 @@ fn implausible<T>(raw: f64) -> Reading<T> {
 }
 
 /// Watts from mW. Nothing that answers draws nothing, and no limit is zero.
-pub(super) fn watts(milliwatts: u64) -> Reading<f64> {
+pub(crate) fn watts(milliwatts: u64) -> Reading<f64> {
     let watts = milliwatts as f64 / 1000.0;
     match milliwatts > 0 && watts <= WATTS_MAX {
         true => Ok(watts),
@@ -35,8 +34,26 @@ pub(super) fn watts(milliwatts: u64) -> Reading<f64> {
     }
 }
 
+/// Watts from a library that tells whole ones.
+pub(crate) fn whole_watts(raw: i64) -> Reading<f64> {
+    match u64::try_from(raw).ok().and_then(|w| w.checked_mul(1000)) {
+        Some(milliwatts) => watts(milliwatts).map_err(|_| Absent::Implausible(raw as f64)),
+        None => implausible(raw as f64),
+    }
+}
+
+/// A number that is never negative.
+pub(crate) fn unsigned(raw: i64, read: impl Fn(u64) -> Reading<f64>) -> Reading<f64> {
+    u64::try_from(raw).map_or_else(|_| implausible(raw as f64), read)
+}
+
+/// Bytes from MiB; what no `u64` holds is passed on as the highest, which is no memory.
+pub(crate) fn mebibytes(raw: i64, read: impl Fn(u64) -> Reading<f64>) -> Reading<f64> {
+    unsigned(raw, |mib| read(mib.saturating_mul(1024 * 1024)))
+}
+
 /// Joules from mJ. A counter that stands at zero counts nothing.
-pub(super) fn joules(millijoules: u64) -> Reading<f64> {
+pub(crate) fn joules(millijoules: u64) -> Reading<f64> {
     let raw = millijoules as f64;
     match millijoules == 0 || millijoules == u64::from(u32::MAX) || is_blank(raw) {
         true => implausible(raw),
@@ -45,7 +62,7 @@ pub(super) fn joules(millijoules: u64) -> Reading<f64> {
 }
 
 /// Degrees, of a core or of a margin.
-pub(super) fn celsius(degrees: i64) -> Reading<f64> {
+pub(crate) fn celsius(degrees: i64) -> Reading<f64> {
     match (-50..=200).contains(&degrees) {
         true => Ok(degrees as f64),
         false => implausible(degrees as f64),
@@ -53,7 +70,7 @@ pub(super) fn celsius(degrees: i64) -> Reading<f64> {
 }
 
 /// Degrees of a sensor or threshold for which zero means that there is none.
-pub(super) fn celsius_above_zero(degrees: i64) -> Reading<f64> {
+pub(crate) fn celsius_above_zero(degrees: i64) -> Reading<f64> {
     match degrees {
         0 => implausible(0.0),
         other => celsius(other),
@@ -61,7 +78,7 @@ pub(super) fn celsius_above_zero(degrees: i64) -> Reading<f64> {
 }
 
 /// A share from percent.
-pub(super) fn ratio(percent: u64) -> Reading<f64> {
+pub(crate) fn ratio(percent: u64) -> Reading<f64> {
     match percent <= 100 {
         true => Ok(percent as f64 / 100.0),
         false => implausible(percent as f64),
@@ -69,7 +86,7 @@ pub(super) fn ratio(percent: u64) -> Reading<f64> {
 }
 
 /// A fan may turn faster than its nominal speed.
-pub(super) fn fan(percent: u64) -> Reading<f64> {
+pub(crate) fn fan(percent: u64) -> Reading<f64> {
     match percent <= 150 {
         true => Ok(percent as f64 / 100.0),
         false => implausible(percent as f64),
@@ -77,7 +94,7 @@ pub(super) fn fan(percent: u64) -> Reading<f64> {
 }
 
 /// A share from a GPM percentage. Instances can exceed 100 by the way their share is normalised.
-pub(super) fn gpm_ratio(percent: f64, instance: bool) -> Reading<f64> {
+pub(crate) fn gpm_ratio(percent: f64, instance: bool) -> Reading<f64> {
     let slack = if instance { 1000.0 } else { 105.0 };
     match percent >= 0.0 && percent <= slack {
         true => Ok((percent / 100.0).min(1.0)),
@@ -86,7 +103,7 @@ pub(super) fn gpm_ratio(percent: f64, instance: bool) -> Reading<f64> {
 }
 
 /// Bytes per second of an NVLink total.
-pub(super) fn nvlink_rate(bytes_per_s: f64) -> Reading<f64> {
+pub(crate) fn nvlink_rate(bytes_per_s: f64) -> Reading<f64> {
     match (0.0..=BYTES_PER_S_MAX).contains(&bytes_per_s) {
         true => Ok(bytes_per_s),
         false => implausible(bytes_per_s),
@@ -94,7 +111,7 @@ pub(super) fn nvlink_rate(bytes_per_s: f64) -> Reading<f64> {
 }
 
 /// Bytes per second of a PCIe link.
-pub(super) fn pcie_rate(bytes_per_s: f64) -> Reading<f64> {
+pub(crate) fn pcie_rate(bytes_per_s: f64) -> Reading<f64> {
     match (0.0..=PCIE_BYTES_PER_S_MAX).contains(&bytes_per_s) {
         true => Ok(bytes_per_s),
         false => implausible(bytes_per_s),
@@ -102,7 +119,7 @@ pub(super) fn pcie_rate(bytes_per_s: f64) -> Reading<f64> {
 }
 
 /// Megahertz. A deep sleep is an honest zero.
-pub(super) fn megahertz(clock: u64) -> Reading<f64> {
+pub(crate) fn megahertz(clock: u64) -> Reading<f64> {
     match clock <= MEGAHERTZ_MAX {
         true => Ok(clock as f64),
         false => implausible(clock as f64),
@@ -110,7 +127,7 @@ pub(super) fn megahertz(clock: u64) -> Reading<f64> {
 }
 
 /// A highest clock, which is never zero.
-pub(super) fn megahertz_max(clock: u64) -> Reading<f64> {
+pub(crate) fn megahertz_max(clock: u64) -> Reading<f64> {
     match clock {
         0 => implausible(0.0),
         other => megahertz(other),
@@ -118,7 +135,7 @@ pub(super) fn megahertz_max(clock: u64) -> Reading<f64> {
 }
 
 /// P0 to P15; 32 is the driver's "unknown".
-pub(super) fn performance_state(state: u64) -> Reading<f64> {
+pub(crate) fn performance_state(state: u64) -> Reading<f64> {
     match state {
         0..=15 => Ok(state as f64),
         32 => Err(Absent::NotReported),
@@ -127,7 +144,7 @@ pub(super) fn performance_state(state: u64) -> Reading<f64> {
 }
 
 /// PCIe generations that exist, and one to come.
-pub(super) fn generation(generation: u64) -> Reading<f64> {
+pub(crate) fn generation(generation: u64) -> Reading<f64> {
     match generation {
         1..=7 => Ok(generation as f64),
         other => implausible(other as f64),
@@ -135,7 +152,7 @@ pub(super) fn generation(generation: u64) -> Reading<f64> {
 }
 
 /// PCIe widths that exist.
-pub(super) fn width(width: u64) -> Reading<f64> {
+pub(crate) fn width(width: u64) -> Reading<f64> {
     match width {
         1 | 2 | 4 | 8 | 12 | 16 | 32 => Ok(width as f64),
         other => implausible(other as f64),
@@ -143,7 +160,7 @@ pub(super) fn width(width: u64) -> Reading<f64> {
 }
 
 /// Seconds from ns.
-pub(super) fn seconds(nanoseconds: u64) -> Reading<f64> {
+pub(crate) fn seconds(nanoseconds: u64) -> Reading<f64> {
     match nanoseconds <= NANOSECONDS_MAX {
         true => Ok(nanoseconds as f64 / 1e9),
         false => implausible(nanoseconds as f64),
@@ -151,7 +168,7 @@ pub(super) fn seconds(nanoseconds: u64) -> Reading<f64> {
 }
 
 /// A count of things.
-pub(super) fn count(number: u64) -> Reading<f64> {
+pub(crate) fn count(number: u64) -> Reading<f64> {
     let raw = number as f64;
     match number == u64::from(u32::MAX) || is_blank(raw) {
         true => implausible(raw),
@@ -160,30 +177,15 @@ pub(super) fn count(number: u64) -> Reading<f64> {
 }
 
 /// A mask. All ones is no mask; unknown bits are kept.
-pub(super) fn bits(mask: u64) -> Reading<f64> {
+pub(crate) fn bits(mask: u64) -> Reading<f64> {
     match mask == u64::MAX || mask == u64::from(u32::MAX) || is_blank(mask as f64) {
         true => implausible(mask as f64),
         false => Ok(mask as f64),
     }
 }
 
-/// A counter that may pass any value of its width, but means nothing with all bits set.
-pub(super) fn wrapping(number: FieldNumber) -> Reading<f64> {
-    let Some(value) = number.unsigned() else {
-        return implausible(number.raw());
-    };
-    let all_ones = match number.bits() {
-        64 => value as f64 >= 9_223_372_036_854_775_792.0,
-        bits => value == (1 << bits) - 1,
-    };
-    match all_ones {
-        true => implausible(number.raw()),
-        false => Ok(value as f64),
-    }
-}
-
 /// Yes (1) or no (0).
-pub(super) fn flag(raw: u64) -> Reading<f64> {
+pub(crate) fn flag(raw: u64) -> Reading<f64> {
     match raw {
         0 | 1 => Ok(raw as f64),
         other => implausible(other as f64),
@@ -191,7 +193,7 @@ pub(super) fn flag(raw: u64) -> Reading<f64> {
 }
 
 /// What the driver asks for, 0 to 5; later ones are kept as long as they look like an action.
-pub(super) fn recovery_action(raw: u64) -> Reading<f64> {
+pub(crate) fn recovery_action(raw: u64) -> Reading<f64> {
     match raw <= 31 {
         true => Ok(raw as f64),
         false => implausible(raw as f64),
@@ -199,7 +201,7 @@ pub(super) fn recovery_action(raw: u64) -> Reading<f64> {
 }
 
 /// Bytes of memory, at most `total` where that is known.
-pub(super) fn memory_part(bytes: u64, total: &Reading<f64>) -> Reading<f64> {
+pub(crate) fn memory_part(bytes: u64, total: &Reading<f64>) -> Reading<f64> {
     let raw = bytes as f64;
     match total {
         Ok(total) if raw > *total => implausible(raw),
@@ -209,7 +211,7 @@ pub(super) fn memory_part(bytes: u64, total: &Reading<f64>) -> Reading<f64> {
 }
 
 /// Bytes of memory in all: never none, and below a petabyte.
-pub(super) fn memory_total(bytes: u64) -> Reading<f64> {
+pub(crate) fn memory_total(bytes: u64) -> Reading<f64> {
     match bytes > 0 && bytes < 1 << 50 && !is_blank(bytes as f64) {
         true => Ok(bytes as f64),
         false => implausible(bytes as f64),
@@ -260,9 +262,6 @@ mod tests {
             gpm_ratio(f64::NAN, false),
             gpm_ratio(140.0, false),
             pcie_rate(-1.0),
-            wrapping(FieldNumber::Unsigned(0xFFFF_FFFF, 32)),
-            wrapping(FieldNumber::Unsigned(u64::MAX, 64)),
-            wrapping(FieldNumber::Signed(-1, 64)),
             flag(7),
         ] {
             assert!(bad(&reading), "{reading:?}");
@@ -278,10 +277,6 @@ mod tests {
         assert_eq!(gpm_ratio(140.0, true), Ok(1.0));
         assert_eq!(seconds(7_015_662_857_000), Ok(7_015.662_857));
         assert_eq!(bits(0x8000_0001), Ok(2_147_483_649.0));
-        assert_eq!(
-            wrapping(FieldNumber::Unsigned(4_294_967_290, 32)),
-            Ok(4_294_967_290.0)
-        );
         assert_eq!(performance_state(32), Err(Absent::NotReported));
     }
 }
