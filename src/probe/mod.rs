@@ -3,8 +3,11 @@
 //! The screen's process holds [`Live`]: it starts each probe process through [`Reexec`], polls it once an interval over a
 //! socket pair ([`wire`]), and yields ticks. The probe process runs [`serve_from_stdin`] around a [`vendor::Vendor`].
 
+pub mod amd;
 mod backoff;
+mod clients;
 mod clock;
+mod drm;
 mod dynamic;
 pub mod host;
 pub mod host_source;
@@ -15,6 +18,7 @@ pub mod pcie;
 mod process;
 mod refusals;
 mod supervise;
+mod sysfs;
 pub mod vendor;
 pub mod vendors;
 pub mod wire;

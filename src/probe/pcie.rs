@@ -2,7 +2,7 @@
 
 use crate::model::{Hop, PciAddress};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// An accelerator on the bus, whether or not a driver has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +36,91 @@ pub fn path(root: &Path, address: PciAddress) -> Vec<Hop> {
         .map_while(|folder| Some((folder, full_address(folder)?)))
         .map(|(folder, address)| hop(folder, address))
         .collect()
+}
+
+/// A link as files of sysfs say it: generation and width.
+pub(super) type Link = (Option<u8>, Option<u8>);
+
+/// The bridges above a device. What a device says of its own link is that of a switch on the card, or nothing that is so;
+/// the least of the bridges is what goes through.
+#[derive(Debug)]
+pub(super) struct Upstream {
+    device: PathBuf,
+    bridges: Vec<PathBuf>,
+    /// A virtual machine's bridges: what they say means nothing.
+    pub(super) emulated: bool,
+}
+
+impl Upstream {
+    /// Where `folder` is that of the device itself.
+    pub(super) fn of(root: &Path, address: PciAddress, folder: &Path) -> Self {
+        let above = root.canonicalize().ok().and_then(|home| {
+            let entry = home.join("sys/bus/pci/devices").join(address.to_string());
+            let device = entry.canonicalize().ok()?;
+            let above = device.ancestors().skip(1).map(Path::to_path_buf);
+            Some(
+                above
+                    .take_while(|folder| folder.starts_with(&home))
+                    .take_while(|folder| full_address(folder).is_some())
+                    .collect::<Vec<_>>(),
+            )
+        });
+        let hops = path(root, address);
+        Self {
+            device: folder.to_path_buf(),
+            bridges: above.unwrap_or_default(),
+            emulated: hops.iter().skip(1).any(|hop| hop.emulated),
+        }
+    }
+
+    /// The link in use.
+    pub(super) fn now(&self) -> Link {
+        self.least("current_link_speed", "current_link_width")
+    }
+
+    /// The most that the bridges could have.
+    pub(super) fn most(&self) -> Link {
+        self.least("max_link_speed", "max_link_width")
+    }
+
+    /// What the device says of its own link, in use and at most.
+    pub(super) fn own(&self) -> (Link, Link) {
+        let link = |speed, width| {
+            let folder = &self.device;
+            (
+                read(folder, speed, generation),
+                read(folder, width, self::width),
+            )
+        };
+        (
+            link("current_link_speed", "current_link_width"),
+            link("max_link_speed", "max_link_width"),
+        )
+    }
+
+    fn least(&self, speed: &str, width: &str) -> Link {
+        if self.emulated {
+            return (None, None);
+        }
+        let bridges = || self.bridges.iter();
+        (
+            bridges()
+                .filter_map(|folder| read(folder, speed, generation))
+                .min(),
+            bridges()
+                .filter_map(|folder| read(folder, width, self::width))
+                .min(),
+        )
+    }
+}
+
+fn read(folder: &Path, name: &str, of: fn(&str) -> Option<u8>) -> Option<u8> {
+    of(&fs::read_to_string(folder.join(name)).ok()?)
+}
+
+/// The lesser of two, or the one that is known.
+pub(super) fn lesser(a: Option<u8>, b: Option<u8>) -> Option<u8> {
+    a.into_iter().chain(b).min()
 }
 
 /// A folder that is a PCI function, `0000:19:00.0`; a root complex (`pci0000:00`) is none.
@@ -93,7 +178,11 @@ fn generation(text: &str) -> Option<u8> {
 
 /// Lanes; 0 (no link) and 255 or 63 (unknown) are none.
 fn width(text: &str) -> Option<u8> {
-    let lanes = text.trim().trim_start_matches('x').parse().ok()?;
+    lanes(text.trim().trim_start_matches('x').parse().ok()?)
+}
+
+/// A width that links have.
+pub(super) fn lanes(lanes: u8) -> Option<u8> {
     matches!(lanes, 1 | 2 | 4 | 8 | 12 | 16 | 32).then_some(lanes)
 }
 

@@ -1,5 +1,6 @@
 //! Which vendors' probes there are, and which of them are worth a process on this machine.
 
+use super::amd::{self, Amd};
 use super::nvidia::Nvidia;
 use super::vendor::{Vendor, VendorOptions};
 use crate::model::Vendor as VendorName;
@@ -15,17 +16,28 @@ struct Traces {
     library: &'static str,
     /// Files and folders under the root; any of them will do.
     paths: &'static [&'static str],
+    /// Looks further than names.
+    is_here: fn(&Path) -> bool,
 }
 
 /// Beside NVIDIA's, which is always started: whose absence is told, too.
-const TRACES: &[Traces] = &[Traces {
-    vendor: VendorName::Iluvatar,
-    library: "libixml.so",
-    paths: &[
-        "usr/local/corex/lib64/libixml.so",
-        "usr/local/corex/lib/libixml.so",
-    ],
-}];
+const TRACES: &[Traces] = &[
+    Traces {
+        vendor: VendorName::Iluvatar,
+        library: "libixml.so",
+        paths: &[
+            "usr/local/corex/lib64/libixml.so",
+            "usr/local/corex/lib/libixml.so",
+        ],
+        is_here: |_| false,
+    },
+    Traces {
+        vendor: VendorName::Amd,
+        library: "",
+        paths: &[],
+        is_here: amd::is_here,
+    },
+];
 
 /// Where loaders look besides the variable.
 const DIRECTORIES: &[&str] = &[
@@ -55,6 +67,7 @@ pub fn worth_starting(
     let there = |traces: &Traces| {
         named(traces.vendor)
             || traces.paths.iter().any(|path| root.join(path).exists())
+            || (traces.is_here)(root)
             || !traces.library.is_empty()
                 && (on_path(traces.library)
                     || DIRECTORIES
@@ -83,6 +96,7 @@ pub fn library_name(vendor: VendorName) -> &'static str {
 pub fn probe(options: VendorOptions) -> Option<Arc<dyn Vendor>> {
     match options.vendor {
         VendorName::Nvidia | VendorName::Iluvatar => Some(Arc::new(Nvidia::new(options))),
+        VendorName::Amd => Some(Arc::new(Amd::new(options))),
         _ => None,
     }
 }
