@@ -4,6 +4,8 @@
 //! `cargo test --test it`, say `cargo build --examples`.
 
 mod agreement;
+mod amd;
+mod amd_captures;
 mod bounds;
 mod commands;
 mod contract;

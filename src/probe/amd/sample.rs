@@ -109,7 +109,13 @@ pub(super) fn power(unit: &Unit, blob: Option<&Blob>) -> Result<(Metric, f64), (
         within(raw, unit, &WATTS)
     };
     let ways = [
-        (metric, watts(said(blob.and_then(|blob| blob.power)), 1.0)),
+        (
+            metric,
+            watts(
+                blob.map_or(Err(Absent::NotSupported), |b| said(b.power)),
+                1.0,
+            ),
+        ),
         (Metric::PowerAverage, Err(Absent::NotReported)),
         (Metric::PowerInstant, Err(Absent::NotReported)),
     ];
@@ -214,8 +220,7 @@ fn sample_clocks(unit: &Unit, blob: Option<&Blob>, readings: &mut Readings) {
     }
 }
 
-/// Older firmware gives some activities in hundredths of a per cent: there the files, which the driver has put right, come
-/// first.
+/// MI200's firmware may give hundredths of a per cent: there the files come first, which the driver has put right.
 fn sample_activity(unit: &Unit, blob: Option<&Blob>, readings: &mut Readings) {
     let share = |raw: f64| within(raw, 1.0, &PERCENT).map(|percent| percent / 100.0);
     for (metric, value, file) in [
@@ -230,14 +235,12 @@ fn sample_activity(unit: &Unit, blob: Option<&Blob>, readings: &mut Readings) {
             "mem_busy_percent",
         ),
     ] {
-        let by_blob = || said(value).and_then(share);
         let by_file = || unit.number(file).and_then(share);
-        let reading = match blob.is_some_and(|blob| blob.content >= MI300) {
-            true => either(by_blob(), by_file),
-            false => either(by_file(), || match value {
-                Some(_) => by_blob(),
-                None => Err(unit.number(file).err().unwrap_or(Absent::NotReported)),
-            }),
+        let by_blob = value.map(share);
+        let reading = match by_blob {
+            Some(by_blob) if MI200.contains(&unit.card.id) => by_file().or(by_blob),
+            Some(by_blob) => by_blob,
+            None => by_file(),
         };
         readings.set(metric, reading);
     }
@@ -287,9 +290,8 @@ fn generation(speed: u16) -> Option<u8> {
     u8::try_from(at + 1).ok()
 }
 
-/// Whether the driver counts PCIe messages: a read that takes it a second.
+/// Whether the driver counts PCIe messages: a read that takes it a second. Most cards have the file and refuse.
 pub(super) fn counts_messages(unit: &Unit) -> bool {
-    // A card that refused is asked again after a minute, by the next read.
     unit.path("pcie_bw").exists() && !unit.sleeps()
 }
 
