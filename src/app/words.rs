@@ -365,6 +365,31 @@ const fn library_flag(vendor: Vendor) -> &'static str {
     }
 }
 
+/// The flag that gives a container its devices.
+const fn container_devices(vendor: Vendor) -> &'static str {
+    match vendor {
+        Vendor::Amd => "--device /dev/kfd --device /dev/dri",
+        Vendor::Intel => "--device /dev/dri",
+        Vendor::Gaudi => "--device /dev/accel",
+        _ => "--device",
+    }
+}
+
+/// The vendor's own tool, for devices that only it can read.
+const fn vendor_tool(vendor: Vendor) -> Option<&'static str> {
+    Some(match vendor {
+        Vendor::Metax => "mx-smi",
+        Vendor::MooreThreads => "mthreads-gmi",
+        Vendor::Enflame => "efsmi",
+        Vendor::Kunlun => "xpu-smi",
+        Vendor::Hygon => "hy-smi",
+        Vendor::Tenstorrent => "tt-smi",
+        Vendor::Tpu => "tpu-info",
+        Vendor::Neuron => "neuron-top",
+        _ => return None,
+    })
+}
+
 /// What to do about a probe that does not work.
 #[must_use]
 pub fn probe_next(report: &ProbeReport, t: Catalogue) -> Option<Cow<'static, str>> {
@@ -372,11 +397,21 @@ pub fn probe_next(report: &ProbeReport, t: Catalogue) -> Option<Cow<'static, str
         ProbeHint::Nothing => None,
         ProbeHint::NoHardware => Some(t.probe_next_no_hardware(report.vendor.word())),
         ProbeHint::InstallDriver => Some(t.probe_next_install_driver(report.vendor.word())),
-        ProbeHint::ContainerWithoutDevices => Some(t.probe_next_container_flag()),
+        ProbeHint::ContainerWithoutDevices if report.vendor == Vendor::Nvidia => {
+            Some(t.probe_next_container_flag())
+        }
+        ProbeHint::ContainerWithoutDevices => {
+            Some(t.probe_next_container_devices(container_devices(report.vendor)))
+        }
         ProbeHint::Restart => Some(t.probe_next_reload()),
         ProbeHint::Permission => Some(t.probe_next_group("video")),
         ProbeHint::RecreateContainer => Some(t.probe_next_recreate()),
         ProbeHint::Unknown => Some(t.probe_next_library_flag(library_flag(report.vendor))),
+        ProbeHint::InstallLibrary => Some(t.probe_next_install_library(&*report.library)),
+        ProbeHint::NoReader => Some(match vendor_tool(report.vendor) {
+            Some(tool) => t.probe_next_tool(tool),
+            None => t.probe_next_no_reader(report.vendor.word()),
+        }),
     }
 }
 

@@ -23,6 +23,11 @@ pub(super) struct Card {
     pub(super) id: u16,
 }
 
+/// Whether an AMD device id is that of a card: those of processors lie outside (libdrm's amdgpu.ids, pci.ids).
+pub(super) const fn is_amd_card(id: u16) -> bool {
+    matches!(id, 0x6600..0x8000)
+}
+
 /// The cards of a vendor, by address. A partition's card has no PCI device of its own and is not among them.
 pub(super) fn cards(root: &Path, vendor: u16) -> Vec<Card> {
     let Ok(home) = root.canonicalize() else {
@@ -107,12 +112,11 @@ pub(super) fn ours(root: &Path, cards: Vec<Card>) -> (Vec<Card>, usize) {
 }
 
 impl Card {
-    /// Graphics that are part of the processor, told without waking anything: Intel's sit on bus 0, AMD's have device ids
-    /// outside of those of its cards (libdrm's amdgpu.ids, pci.ids).
+    /// Graphics that are part of the processor, told without waking anything: Intel's sit on bus 0.
     pub(super) fn is_integrated(&self, vendor: u16) -> bool {
         match vendor {
             INTEL => self.address.domain == 0 && self.address.bus == 0,
-            _ => !(0x6600..0x8000).contains(&self.id),
+            _ => !is_amd_card(self.id),
         }
     }
 }

@@ -17,6 +17,7 @@ pub mod nvidia;
 pub mod pcie;
 mod process;
 mod refusals;
+mod seen;
 mod supervise;
 mod sysfs;
 pub mod vendor;

@@ -15,7 +15,7 @@
 use super::Words;
 use super::number::timestamp;
 use crate::model::{
-    Cost, DeviceView, ExtraKind, Figure, FlappingKind, Phase, PriceSource, ProbeReport,
+    Cost, DeviceView, ExtraKind, Figure, FlappingKind, Phase, PriceSource, ProbeHint, ProbeReport,
     ProbeStatus, Snapshot, SourceKind,
 };
 use crate::text::{Catalogue, clean, clean_width};
@@ -71,7 +71,9 @@ pub fn snapshot_text(
     }
     page.line("");
     for probe in &snapshot.probes {
-        if snapshot.devices.is_empty() || probe.status != ProbeStatus::Ok {
+        // Beside devices, that there are none of another vendor's is no news.
+        let fails = probe.status != ProbeStatus::Ok && probe.hint != ProbeHint::NoHardware;
+        if snapshot.devices.is_empty() || fails {
             probe_lines(&mut page, probe, words, t);
         }
     }

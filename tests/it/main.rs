@@ -30,6 +30,7 @@ mod refresh;
 #[path = "../support/score.rs"]
 mod score;
 mod screens;
+mod seen;
 mod sharing;
 mod stage;
 #[path = "../support/story.rs"]
