@@ -26,10 +26,10 @@ struct Client {
     engines: Vec<(String, f64, Option<f64>)>,
 }
 
-/// The open files of one driver's cards.
+/// The open files of the cards of some drivers.
 pub(super) struct Clients {
     root: PathBuf,
-    driver: &'static str,
+    drivers: &'static [&'static str],
     state: Mutex<State>,
 }
 
@@ -43,10 +43,10 @@ struct State {
 }
 
 impl Clients {
-    pub(super) fn new(root: &Path, driver: &'static str) -> Self {
+    pub(super) fn new(root: &Path, drivers: &'static [&'static str]) -> Self {
         Self {
             root: root.to_path_buf(),
-            driver,
+            drivers,
             state: Mutex::default(),
         }
     }
@@ -58,7 +58,7 @@ impl Clients {
     pub(super) fn of(&self, address: PciAddress) -> Reading<Vec<DeviceProcess>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.looked.is_none_or(|looked| looked.elapsed() >= FRESH) {
-            state.look(&self.root, self.driver, Instant::now());
+            state.look(&self.root, self.drivers, Instant::now());
         }
         let mut processes: BTreeMap<u32, DeviceProcess> = BTreeMap::new();
         for client in state.clients.iter().filter(|c| c.address == address) {
@@ -89,9 +89,9 @@ impl Clients {
 }
 
 impl State {
-    fn look(&mut self, root: &Path, driver: &str, now: Instant) {
+    fn look(&mut self, root: &Path, drivers: &[&str], now: Instant) {
         let before = self.looked.replace(now);
-        let (clients, denied) = scan(root, driver);
+        let (clients, denied) = scan(root, drivers);
         let seconds = before.map(|before| now.duration_since(before).as_secs_f64());
         self.shares = clients
             .iter()
@@ -130,8 +130,8 @@ impl Client {
     }
 }
 
-/// All open files of the driver's cards, each once, and whether any process's could not be looked at.
-fn scan(root: &Path, driver: &str) -> (Vec<Client>, bool) {
+/// All open files of their cards, each once, and whether any process's could not be looked at.
+fn scan(root: &Path, drivers: &[&str]) -> (Vec<Client>, bool) {
     let (mut clients, mut known, mut denied) = (Vec::new(), HashSet::new(), false);
     let processes = fs::read_dir(root.join("proc"))
         .into_iter()
@@ -160,7 +160,7 @@ fn scan(root: &Path, driver: &str) -> (Vec<Client>, bool) {
             }
             let client = sysfs::text(&file.path())
                 .ok()
-                .and_then(|text| parse(pid, &text, driver));
+                .and_then(|text| parse(pid, &text, drivers));
             if let Some(client) = client
                 && known.insert((client.address, client.id))
             {
@@ -171,14 +171,14 @@ fn scan(root: &Path, driver: &str) -> (Vec<Client>, bool) {
     (clients, denied)
 }
 
-/// The lines of an open file of the driver's.
-fn parse(pid: u32, text: &str, driver: &str) -> Option<Client> {
+/// The lines of an open file of one of the drivers'.
+fn parse(pid: u32, text: &str, drivers: &[&str]) -> Option<Client> {
     let rows: HashMap<&str, &str> = text
         .lines()
         .filter_map(|line| line.split_once(':'))
         .map(|(key, value)| (key.trim(), value.trim()))
         .collect();
-    if *rows.get("drm-driver")? != driver {
+    if !drivers.contains(rows.get("drm-driver")?) {
         return None;
     }
     let count = |value: &str| value.split_whitespace().next()?.parse::<u64>().ok();
@@ -257,7 +257,7 @@ mod tests {
         tree.link("/proc/14/fd/9", "/dev/dri/renderD128");
         let mut state = State::default();
         let begin = Instant::now();
-        state.look(tree.root(), "amdgpu", begin);
+        state.look(tree.root(), &["amdgpu"], begin);
         assert_eq!(state.clients.len(), 2);
         assert!(state.shares.is_empty());
         for pid in [12, 13] {
@@ -267,13 +267,13 @@ mod tests {
             );
         }
         tree.remove("/proc/12/fdinfo/4");
-        state.look(tree.root(), "amdgpu", begin + Duration::from_secs(4));
+        state.look(tree.root(), &["amdgpu"], begin + Duration::from_secs(4));
         let address = "83:00.0".parse().unwrap();
         assert_eq!(state.shares.get(&(address, 5)), Some(&0.5));
         // Not a card's.
         tree.remove("/proc/14/fd/9");
         tree.link("/proc/14/fd/9", "/var/log/syslog");
-        state.look(tree.root(), "amdgpu", begin + Duration::from_secs(8));
+        state.look(tree.root(), &["amdgpu"], begin + Duration::from_secs(8));
         assert_eq!(state.clients.len(), 1);
     }
 
@@ -284,7 +284,7 @@ mod tests {
                 "drm-driver:\txe\ndrm-client-id:\t1\ndrm-pdev:\t0000:09:00.0\ndrm-total-vram0:\t90 MiB\n\
                  drm-resident-vram0:\t30 MiB\ndrm-cycles-ccs:\t{busy}\ndrm-total-cycles-ccs:\t{total}\n"
             );
-            parse(7, &text, "xe").unwrap()
+            parse(7, &text, &["xe"]).unwrap()
         };
         let (before, now) = (xe(100, 1000), xe(350, 2000));
         assert_eq!(now.share(&before, 99.0), Some(0.25));
@@ -295,7 +295,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in "(drm-(driver|pdev|client-id|memory-vram|engine-gfx)?: ?[0-9a-z:. ]{0,24}\n){0,6}") {
-            let _ = parse(1, &text, "amdgpu");
+            let _ = parse(1, &text, &["amdgpu"]);
         }
     }
 }

@@ -12,6 +12,7 @@ mod dynamic;
 pub mod host;
 pub mod host_source;
 mod host_worker;
+pub mod intel;
 mod live;
 pub mod nvidia;
 pub mod pcie;

@@ -1,6 +1,7 @@
 //! Which vendors' probes there are, and which of them are worth a process on this machine.
 
 use super::amd::{self, Amd};
+use super::intel::{self, Intel};
 use super::nvidia::Nvidia;
 use super::vendor::{Vendor, VendorOptions};
 use crate::model::Vendor as VendorName;
@@ -36,6 +37,12 @@ const TRACES: &[Traces] = &[
         library: "",
         paths: &[],
         is_here: amd::is_here,
+    },
+    Traces {
+        vendor: VendorName::Intel,
+        library: "",
+        paths: &[],
+        is_here: intel::is_here,
     },
 ];
 
@@ -97,6 +104,7 @@ pub fn probe(options: VendorOptions) -> Option<Arc<dyn Vendor>> {
     match options.vendor {
         VendorName::Nvidia | VendorName::Iluvatar => Some(Arc::new(Nvidia::new(options))),
         VendorName::Amd => Some(Arc::new(Amd::new(options))),
+        VendorName::Intel => Some(Arc::new(Intel::new(options))),
         _ => None,
     }
 }

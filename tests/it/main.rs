@@ -14,6 +14,7 @@ mod fake_nvml;
 mod fake_nvml_process;
 mod hardy;
 mod house;
+mod intel;
 mod logs;
 mod merge;
 mod meter;

@@ -98,7 +98,7 @@ impl Amd {
     #[must_use]
     pub fn new(options: VendorOptions) -> Self {
         Self {
-            clients: Clients::new(&options.root, "amdgpu"),
+            clients: Clients::new(&options.root, &["amdgpu"]),
             options,
             units: RwLock::default(),
         }
