@@ -6,6 +6,7 @@
 mod agreement;
 mod amd;
 mod amd_captures;
+mod both_ways;
 mod bounds;
 mod commands;
 mod contract;

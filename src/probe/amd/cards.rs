@@ -99,7 +99,7 @@ fn has_power(unit: &Unit) -> bool {
 }
 
 /// The module's own version (ROCm's driver), else the kernel's.
-fn driver(root: &Path) -> Reading<Arc<str>> {
+pub(super) fn driver(root: &Path) -> Reading<Arc<str>> {
     let module = sysfs::text(&root.join("sys/module/amdgpu/version"));
     let kernel = || sysfs::text(&root.join("proc/sys/kernel/osrelease"));
     let version = module

@@ -8,7 +8,9 @@ mod cards;
 mod processes;
 mod sample;
 mod slow;
+mod smi;
 mod throttle;
+mod told;
 
 use crate::model::{
     Absent, Device, DeviceId, DeviceProcess, Event, Metric, ProbeHint, ProbeReport, ProbeStatus,
@@ -20,15 +22,20 @@ use crate::probe::pcie::Upstream;
 use crate::probe::refusals::Refusals;
 use crate::probe::sysfs::{self, Hwmon};
 use crate::probe::vendor::{Answer, Opened, Vendor, VendorOptions};
-use std::path::PathBuf;
+use smi::Tool;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 use throttle::History;
+use told::Told;
 
 /// AMD's probe.
 pub struct Amd {
     options: VendorOptions,
     units: RwLock<Vec<Arc<Unit>>>,
+    /// Cards that only the vendor's tool knows.
+    told: RwLock<Vec<Told>>,
+    tool: Tool,
     clients: Clients,
 }
 
@@ -101,12 +108,28 @@ impl Amd {
             clients: Clients::new(&options.root, &["amdgpu"]),
             options,
             units: RwLock::default(),
+            told: RwLock::default(),
+            tool: Tool::default(),
         }
     }
 
     fn unit(&self, device: &DeviceId) -> Option<Arc<Unit>> {
         let units = self.units.read().unwrap_or_else(PoisonError::into_inner);
         units.iter().find(|unit| unit.device.id == *device).cloned()
+    }
+
+    fn told(&self, device: &DeviceId) -> Option<Told> {
+        let told = self.told.read().unwrap_or_else(PoisonError::into_inner);
+        told.iter().find(|told| told.device.id == *device).cloned()
+    }
+
+    /// What the vendor's tool lists, where /sys has nothing. It blocks while the tool runs.
+    fn ask_the_tool(&self, listing: &cards::Listing) -> Vec<Told> {
+        let nothing = listing.units.is_empty() && listing.others == 0;
+        match nothing && only_the_tool_knows(&self.options.root) {
+            true => told::devices(&smi::list(), &self.options.root),
+            false => Vec::new(),
+        }
     }
 
     fn report(&self, listing: &cards::Listing) -> ProbeReport {
@@ -150,23 +173,37 @@ impl Amd {
 impl Vendor for Amd {
     fn open(&self) -> Result<Opened, Box<ProbeReport>> {
         let listing = cards::list(&self.options.root);
-        let report = self.report(&listing);
-        let devices = listing.units.iter().map(|unit| Arc::clone(&unit.device));
-        let devices = devices.collect();
+        let told = self.ask_the_tool(&listing);
+        let mut report = self.report(&listing);
+        if !told.is_empty() {
+            (report.status, report.hint) = (ProbeStatus::Ok, ProbeHint::Nothing);
+            report.message = Some(Arc::from(
+                "/sys shows no card: read by amd-smi every few seconds",
+            ));
+        }
+        let units = listing.units.iter().map(|unit| &unit.device);
+        let devices = units.chain(told.iter().map(|told| &told.device));
+        let devices = devices.cloned().collect();
         *self.units.write().unwrap_or_else(PoisonError::into_inner) = listing.units;
+        *self.told.write().unwrap_or_else(PoisonError::into_inner) = told;
         Ok(Opened { report, devices })
     }
 
     fn sample(&self, device: &DeviceId, readings: &mut Readings) -> Answer {
         match self.unit(device) {
             Some(unit) => sample::sample(&unit, readings),
-            None => Answer::Reopen,
+            None => match self.told(device) {
+                Some(told) => told.sample(&self.tool, readings),
+                None => Answer::Reopen,
+            },
         }
     }
 
     fn sample_slow(&self, device: &DeviceId, readings: &mut Readings) {
         if let Some(unit) = self.unit(device) {
             slow::sample(&unit, readings);
+        } else if let Some(told) = self.told(device) {
+            told.sample_slow(readings);
         }
     }
 
@@ -182,6 +219,9 @@ impl Vendor for Amd {
     }
 
     fn processes(&self, device: &DeviceId) -> Reading<Vec<DeviceProcess>> {
+        if let Some(told) = self.told(device) {
+            return self.clients.of(told.device.pci_address?);
+        }
         let unit = self.unit(device).ok_or(Absent::Lost)?;
         processes::list(&self.options.root, &self.clients, &unit)
     }
@@ -194,8 +234,13 @@ impl Vendor for Amd {
 }
 
 /// Whether AMD's cards are here: for their sake this probe is worth a process.
-pub(super) fn is_here(root: &std::path::Path) -> bool {
-    drm::has_card(root, drm::AMD)
+pub(super) fn is_here(root: &Path) -> bool {
+    drm::has_card(root, drm::AMD) || only_the_tool_knows(root)
+}
+
+/// The compute driver is there, and /sys shows no card at all. Under another root no tool is run.
+fn only_the_tool_knows(root: &Path) -> bool {
+    root == Path::new("/") && root.join("dev/kfd").exists() && drm::cards(root, drm::AMD).is_empty()
 }
 
 /// What one part of the readings leaves to the other: all that is neither set here nor there is not supported.
