@@ -1,5 +1,6 @@
 //! Known facts in words, for the screen in its language and for documents in English.
 
+use super::tools;
 use crate::model::{
     Absent, Charge, DeviceView, Disagreement, Known, KnownKind, ProbeHint, ProbeReport,
     ProbeStatus, StateWord, Vendor,
@@ -234,6 +235,11 @@ pub fn recovery(action: u32, t: Catalogue) -> Cow<'static, str> {
 /// The next command for the worst known fact, and whether it is worth asking the provider.
 #[must_use]
 pub fn next(view: &DeviceView, t: Catalogue) -> Option<(Cow<'static, str>, bool)> {
+    let (command, provider) = next_of_nvidia(view, t)?;
+    Some((tools::command(view, command)?, provider))
+}
+
+fn next_of_nvidia(view: &DeviceView, t: Catalogue) -> Option<(Cow<'static, str>, bool)> {
     let index = view.device.index;
     let Known { kind, .. } = view.known.first()?;
     // A device that is busy without work behind a narrow link is asked about its link first.
@@ -355,41 +361,6 @@ pub fn probe_status(report: &ProbeReport, t: Catalogue) -> Cow<'static, str> {
     }
 }
 
-/// The flag that names another library of a vendor's.
-const fn library_flag(vendor: Vendor) -> &'static str {
-    match vendor {
-        Vendor::Ascend => "--dcmi-library",
-        Vendor::Cambricon => "--cndev-library",
-        Vendor::Gaudi => "--hlml-library",
-        _ => "--nvml-library",
-    }
-}
-
-/// The flag that gives a container its devices.
-const fn container_devices(vendor: Vendor) -> &'static str {
-    match vendor {
-        Vendor::Amd => "--device /dev/kfd --device /dev/dri",
-        Vendor::Intel => "--device /dev/dri",
-        Vendor::Gaudi => "--device /dev/accel",
-        _ => "--device",
-    }
-}
-
-/// The vendor's own tool, for devices that only it can read.
-const fn vendor_tool(vendor: Vendor) -> Option<&'static str> {
-    Some(match vendor {
-        Vendor::Metax => "mx-smi",
-        Vendor::MooreThreads => "mthreads-gmi",
-        Vendor::Enflame => "efsmi",
-        Vendor::Kunlun => "xpu-smi",
-        Vendor::Hygon => "hy-smi",
-        Vendor::Tenstorrent => "tt-smi",
-        Vendor::Tpu => "tpu-info",
-        Vendor::Neuron => "neuron-top",
-        _ => return None,
-    })
-}
-
 /// What to do about a probe that does not work.
 #[must_use]
 pub fn probe_next(report: &ProbeReport, t: Catalogue) -> Option<Cow<'static, str>> {
@@ -401,14 +372,16 @@ pub fn probe_next(report: &ProbeReport, t: Catalogue) -> Option<Cow<'static, str
             Some(t.probe_next_container_flag())
         }
         ProbeHint::ContainerWithoutDevices => {
-            Some(t.probe_next_container_devices(container_devices(report.vendor)))
+            Some(t.probe_next_container_devices(tools::container_devices(report.vendor)))
         }
         ProbeHint::Restart => Some(t.probe_next_reload()),
         ProbeHint::Permission => Some(t.probe_next_group("video")),
         ProbeHint::RecreateContainer => Some(t.probe_next_recreate()),
-        ProbeHint::Unknown => Some(t.probe_next_library_flag(library_flag(report.vendor))),
+        ProbeHint::Unknown => {
+            tools::library_flag(report.vendor).map(|flag| t.probe_next_library_flag(flag))
+        }
         ProbeHint::InstallLibrary => Some(t.probe_next_install_library(&*report.library)),
-        ProbeHint::NoReader => Some(match vendor_tool(report.vendor) {
+        ProbeHint::NoReader => Some(match tools::tool(report.vendor) {
             Some(tool) => t.probe_next_tool(tool),
             None => t.probe_next_no_reader(report.vendor.word()),
         }),

@@ -41,7 +41,7 @@ fn each_revision_is_read_by_its_own_offsets() {
                 (memory_clock, &two(1300)),
             ],
         );
-        let read = decode(&bytes).unwrap_or_else(|why| panic!("1.{content}: {why:?}"));
+        let read = decode(&bytes).unwrap_or_default();
         assert_eq!(read.content, content);
         assert_eq!(read.power, Some(512.0), "1.{content}");
         assert_eq!(read.power_is_average, content < 4);
