@@ -96,9 +96,12 @@ pub fn support_lines(snapshot: &Snapshot, view: &DeviceView) -> String {
         Figure::PcieWidthMax,
         Figure::PcieRx,
         Figure::PcieTx,
+        Figure::PcieBoth,
         Figure::PcieUsable,
     ] {
         match view.figures.get(figure).reading {
+            // Most devices tell the directions apart.
+            Err(_) if figure == Figure::PcieBoth => {}
             Ok(value) => {
                 let _ = writeln!(lines, "{} = {}", figure.path(), trimmed(value));
             }

@@ -1,5 +1,6 @@
 //! Verdicts in words: causes, the numbers that they rest on, and what to do next.
 
+use super::tools;
 use super::words::{self, Signs};
 use crate::model::{
     Cause, Comparison, Confidence, DeviceView, Episode, Evidence, KnownKind, Level, Rejected,
@@ -342,10 +343,7 @@ pub fn next(
     if is_the_providers(cause) {
         steps.push((t.verdict_step_support(), None));
     }
-    steps
-        .into_iter()
-        .map(|(text, command)| (text.into_owned(), command.map(Cow::into_owned)))
-        .collect()
+    tools::steps(view, steps)
 }
 
 /// A cause in a few words.

@@ -1,5 +1,6 @@
 //! Known facts in words, for the screen in its language and for documents in English.
 
+use super::tools;
 use crate::model::{
     Absent, Charge, DeviceView, Disagreement, Known, KnownKind, ProbeHint, ProbeReport,
     ProbeStatus, StateWord, Vendor,
@@ -234,6 +235,11 @@ pub fn recovery(action: u32, t: Catalogue) -> Cow<'static, str> {
 /// The next command for the worst known fact, and whether it is worth asking the provider.
 #[must_use]
 pub fn next(view: &DeviceView, t: Catalogue) -> Option<(Cow<'static, str>, bool)> {
+    let (command, provider) = next_of_nvidia(view, t)?;
+    Some((tools::command(view, command)?, provider))
+}
+
+fn next_of_nvidia(view: &DeviceView, t: Catalogue) -> Option<(Cow<'static, str>, bool)> {
     let index = view.device.index;
     let Known { kind, .. } = view.known.first()?;
     // A device that is busy without work behind a narrow link is asked about its link first.
@@ -355,16 +361,6 @@ pub fn probe_status(report: &ProbeReport, t: Catalogue) -> Cow<'static, str> {
     }
 }
 
-/// The flag that names another library of a vendor's.
-const fn library_flag(vendor: Vendor) -> &'static str {
-    match vendor {
-        Vendor::Ascend => "--dcmi-library",
-        Vendor::Cambricon => "--cndev-library",
-        Vendor::Gaudi => "--hlml-library",
-        _ => "--nvml-library",
-    }
-}
-
 /// What to do about a probe that does not work.
 #[must_use]
 pub fn probe_next(report: &ProbeReport, t: Catalogue) -> Option<Cow<'static, str>> {
@@ -372,11 +368,23 @@ pub fn probe_next(report: &ProbeReport, t: Catalogue) -> Option<Cow<'static, str
         ProbeHint::Nothing => None,
         ProbeHint::NoHardware => Some(t.probe_next_no_hardware(report.vendor.word())),
         ProbeHint::InstallDriver => Some(t.probe_next_install_driver(report.vendor.word())),
-        ProbeHint::ContainerWithoutDevices => Some(t.probe_next_container_flag()),
+        ProbeHint::ContainerWithoutDevices if report.vendor == Vendor::Nvidia => {
+            Some(t.probe_next_container_flag())
+        }
+        ProbeHint::ContainerWithoutDevices => {
+            Some(t.probe_next_container_devices(tools::container_devices(report.vendor)))
+        }
         ProbeHint::Restart => Some(t.probe_next_reload()),
         ProbeHint::Permission => Some(t.probe_next_group("video")),
         ProbeHint::RecreateContainer => Some(t.probe_next_recreate()),
-        ProbeHint::Unknown => Some(t.probe_next_library_flag(library_flag(report.vendor))),
+        ProbeHint::Unknown => {
+            tools::library_flag(report.vendor).map(|flag| t.probe_next_library_flag(flag))
+        }
+        ProbeHint::InstallLibrary => Some(t.probe_next_install_library(&*report.library)),
+        ProbeHint::NoReader => Some(match tools::tool(report.vendor) {
+            Some(tool) => t.probe_next_tool(tool),
+            None => t.probe_next_no_reader(report.vendor.word()),
+        }),
     }
 }
 

@@ -144,6 +144,10 @@ pub enum ProbeHint {
     RecreateContainer,
     /// The library answered with an error that has no known remedy.
     Unknown,
+    /// The driver is there, what tells of its devices is not.
+    InstallLibrary,
+    /// Nothing: this version does not read such devices.
+    NoReader,
 }
 
 /// What changed since the last tick. Recordings keep these on change.

@@ -4,6 +4,9 @@
 //! `cargo test --test it`, say `cargo build --examples`.
 
 mod agreement;
+mod amd;
+mod amd_captures;
+mod both_ways;
 mod bounds;
 mod cambricon;
 mod commands;
@@ -14,6 +17,7 @@ mod fake_nvml_process;
 mod gaudi;
 mod hardy;
 mod house;
+mod intel;
 mod logs;
 mod merge;
 mod meter;
@@ -30,6 +34,7 @@ mod refresh;
 #[path = "../support/score.rs"]
 mod score;
 mod screens;
+mod seen;
 mod sharing;
 mod stage;
 #[path = "../support/story.rs"]

@@ -19,4 +19,8 @@ catalogue! { probe:
     probe_host_works();
     probe_next_no_hardware(vendor);
     probe_next_recreate();
+    probe_next_container_devices(flags);
+    probe_next_install_library(library);
+    probe_next_tool(tool);
+    probe_next_no_reader(vendor);
 }
