@@ -3,6 +3,7 @@
 
 mod blind;
 mod carbon;
+mod compare;
 mod config;
 mod cost;
 mod device;
@@ -28,6 +29,7 @@ mod view;
 
 pub use blind::CannotSee;
 pub use carbon::{Carbon, CarbonError, CarbonTable, Grid};
+pub use compare::Tallied;
 pub use config::{Config, Granularity, Price, PriceScope, PriceSource};
 pub use cost::{
     BillingStart, BillingStartSource, Charge, Cost, Energy, ExtraCost, OfWhich, Phase,

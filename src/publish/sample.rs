@@ -482,6 +482,10 @@ impl Words for PlainWords {
         "library not found".to_owned()
     }
 
+    fn throttle(&self, name: &str) -> String {
+        name.to_owned()
+    }
+
     fn state(&self, word: StateWord) -> String {
         format!("{word:?}").to_lowercase()
     }

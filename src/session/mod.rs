@@ -12,6 +12,7 @@ mod known;
 mod platform;
 mod rate;
 mod series;
+mod tally;
 mod thermal;
 mod view;
 
@@ -20,6 +21,7 @@ mod tests;
 
 pub use judge::limits;
 pub use series::{Series, Track};
+pub use tally::Tally;
 pub use view::worse;
 
 use crate::ledger::{Checkpoint, Ledger};

@@ -63,6 +63,7 @@ macro_rules! areas {
 
 mod blind;
 mod chrome;
+mod compare;
 mod device;
 mod diagnosis;
 mod findings;
@@ -77,4 +78,4 @@ mod state;
 mod unit;
 mod verdict;
 
-areas! { blind, chrome, device, diagnosis, findings, help, host, meter, overview, platform, probe, report, state, unit, verdict }
+areas! { blind, chrome, compare, device, diagnosis, findings, help, host, meter, overview, platform, probe, report, state, unit, verdict }
