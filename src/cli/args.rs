@@ -331,7 +331,7 @@ pub struct Run {
   nameplate compare --tensors a.safetensors b.safetensors
   nameplate compare --tensors a.npy b.npy --tolerance 1e-3
 
-Power, utilization and held clocks are those of the seconds that computed. Exit code 3 where a tensor is outside the
+Power, utilization and held clocks are those of the seconds that computed. Exit code 4 where a tensor is outside the
 tolerance, else 0.")]
 pub struct Compare {
     /// The first recording or log.

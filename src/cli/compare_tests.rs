@@ -178,3 +178,63 @@ fn damaged_and_foreign_files_are_one_line() {
     let (code, _, stderr) = answer(&["compare", &a], None);
     assert_eq!(code, 2, "{stderr}");
 }
+
+#[test]
+fn tensors_pass_or_fail_with_their_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, last: f32| {
+        let values = [3.0f32, 4.0, last].map(f32::to_le_bytes).concat();
+        let header = "{\"w\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},\
+                      \"\\u001b[31mx\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[8,12]}}";
+        let length = (header.len() as u64).to_le_bytes();
+        let path = folder.path().join(name);
+        std::fs::write(&path, [&length[..], header.as_bytes(), &values].concat()).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (a, b) = (file("a", 1.0), file("b", 1.5));
+    let arguments = ["compare", "--tensors", &a, &b, "--format", "json"];
+    let (code, stdout, stderr) = answer(&arguments, None);
+    assert_eq!((code, stderr.as_str()), (4, ""));
+    let document: Json = serde_json::from_str(&stdout).unwrap();
+    check("compare", &document);
+    assert!(document["a"].is_null());
+    let tensors = &document["tensors"];
+    assert_eq!(tensors["counts"], serde_json::json!({"pass": 1, "fail": 1}));
+    let worst = &tensors["tensors"][0];
+    assert_eq!(
+        (&worst["why"], &worst["l2_error_ratio"]),
+        (&"outside".into(), &0.5.into())
+    );
+    assert_eq!(worst["largest_difference"], 0.5);
+    let wide = ["compare", "--tensors", &a, &b, "--tolerance", "0.5"];
+    let (code, text, _) = answer(&wide, None);
+    assert_eq!(code, 0, "{text}");
+    assert!(
+        text.contains("passed") && !text.contains('\u{1b}'),
+        "{text}"
+    );
+    assert!(text.lines().all(|line| line.width() <= 80), "{text}");
+    let recording = recorded("healthy", 20, &folder.path().join("a.nmp"));
+    let both = [
+        "compare",
+        &recording,
+        &recording,
+        "--tensors",
+        &a,
+        &a,
+        "--format",
+        "json",
+    ];
+    let (code, stdout, _) = answer(&both, None);
+    let document: Json = serde_json::from_str(&stdout).unwrap();
+    check("compare", &document);
+    assert_eq!((code, &document["tensors"]["result"]), (0, &"pass".into()));
+    assert!(document["a"].is_object());
+    let (code, stdout, stderr) = answer(&["compare", "--tensors", &a, &recording], None);
+    assert_eq!(
+        (code, stdout.as_str(), stderr.lines().count()),
+        (1, "", 1),
+        "{stderr}"
+    );
+    assert!(stderr.contains("neither safetensors nor npy"), "{stderr}");
+}

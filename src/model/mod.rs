@@ -22,6 +22,7 @@ mod snapshot;
 mod spend;
 mod startup;
 mod tariff;
+mod tensors;
 mod threshold;
 mod tick;
 mod verdict;
@@ -59,6 +60,7 @@ pub use tariff::{
     BillingRule, BillingRules, Extra, ExtraKind, PhasePrice, Prepaid, Rounding, RulesError,
     Settlement, Tariff, Terms, Tier, Upfront, YesNo,
 };
+pub use tensors::{ComparedTensor, TensorDistance, TensorForm, TensorOutcome};
 pub use threshold::{Threshold, Thresholds};
 pub use tick::{Change, DeviceProcess, ProbeHint, ProbeReport, ProbeStatus, Process, Sample, Tick};
 pub use verdict::{Cause, Confidence, Episode, Verdict, VerdictState};

@@ -1,5 +1,6 @@
 //! The comparison document: two files of the same job side by side, figure by figure.
 
+use super::compare_tensors::{TensorCheck, tensors_json};
 use super::cost::{cost_json, energy_json, phase_amounts};
 use super::fields::Fields;
 use super::head;
@@ -181,14 +182,19 @@ pub(super) fn rows(a: &Side, b: &Side) -> Vec<Row> {
     rows
 }
 
-/// The document.
+/// The document: recordings, tensors, or both.
 #[must_use]
-pub fn compare_json(a: &Side, b: &Side, at: Timestamp) -> Json {
+pub fn compare_json(
+    sides: Option<(&Side, &Side)>,
+    tensors: Option<&TensorCheck<'_>>,
+    at: Timestamp,
+) -> Json {
     let mut map = head("compare", at);
-    map.insert("a".to_owned(), side_json(a));
-    map.insert("b".to_owned(), side_json(b));
-    let rows = rows(a, b);
+    map.insert("a".to_owned(), sides.map(|(a, _)| side_json(a)).into());
+    map.insert("b".to_owned(), sides.map(|(_, b)| side_json(b)).into());
+    let rows = sides.map(|(a, b)| rows(a, b)).unwrap_or_default();
     map.insert("rows".to_owned(), rows.iter().map(row_json).collect());
+    map.insert("tensors".to_owned(), tensors.map(tensors_json).into());
     Json::Object(map)
 }
 

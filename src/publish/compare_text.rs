@@ -1,9 +1,10 @@
 //! A comparison as plain text:
 //!
 //! ```text
-//! A  RECORDING a.nmp: 8 x NVIDIA H100 80GB HBM3
+//! A  RECORDING a.nmp
+//!    8 x NVIDIA H100 80GB HBM3
 //!    2026-03-01T12:00:00.000Z to 2026-03-02T12:00:00.000Z, watched for 24h 00m, every 1 s
-//! B  RECORDING b.nmp: 8 x 910B2
+//! B  RECORDING b.nmp
 //!    ...
 //!
 //!                                               A             B     B of A
@@ -89,9 +90,8 @@ fn side(page: &mut Page, prefix: &str, side: &Side, t: &Catalogue) {
     }
     let kinds = kinds.into_iter();
     let kinds = kinds.map(|(name, count)| t.compare_devices(count, name).into_owned());
-    let mut segments = vec![file.into_owned()];
-    segments.extend(kinds);
-    page.flow(prefix, &segments);
+    page.wrap(prefix, &file);
+    page.flow("   ", &kinds.collect::<Vec<_>>());
     if let Some((from, to)) = side.span {
         let span = format_span(side.observed_seconds);
         let interval = format!("{} s", (side.interval_s * 1e3).round() / 1e3);

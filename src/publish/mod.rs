@@ -4,6 +4,7 @@
 //! `absent` of its object names the reason.
 
 mod compare;
+mod compare_tensors;
 mod compare_text;
 mod cost;
 mod demos;
@@ -23,6 +24,7 @@ mod text;
 mod verdict;
 
 pub use compare::{Side, compare_json};
+pub use compare_tensors::{TensorCheck, tensors_text};
 pub use compare_text::compare_text;
 pub use demos::{DemoCase, demos_json};
 pub use diagnosis::{Diagnosis, DiagnosisResult, diagnosis_json};

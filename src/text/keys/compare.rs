@@ -20,13 +20,15 @@ catalogue! { compare:
     compare_energy();
     compare_energy_hour();
     /// What tensors were compared, and how it ended.
-    compare_tensors(count, tolerance);
+    compare_tensors(a, b, count, tolerance);
+    /// The name of an array in a file without names.
+    compare_tensor_unnamed();
     compare_tensor_passed();
     compare_tensor_failed();
     compare_tensor_only_a();
     compare_tensor_only_b();
     compare_tensor_shapes(a, b);
-    compare_tensor_kinds(a, b);
+    compare_tensor_orders();
     compare_tensor_not_finite(count);
     compare_tensor_error();
     compare_tensor_largest();
