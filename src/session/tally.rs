@@ -1,6 +1,7 @@
 //! What devices did while they computed, over all ticks of a session: means, a percentile and seconds, in constant memory.
 
 use super::Session;
+use super::board::Share;
 use super::device::DeviceState;
 use crate::model::{
     Absent, BoardId, DeviceId, DeviceKind, Figure, Metric, Phase, Reading, Reason, Tallied, Value,
@@ -180,7 +181,7 @@ impl Tally {
             account.take_power(&now, seconds);
             if state.device.kind == DeviceKind::Device {
                 self.whole.take(&now, seconds);
-                if self.is_first(state, derived.power_scope, now.power_w) {
+                if self.is_first(state, derived.share, now.power_w) {
                     self.whole.take_power(&now, seconds);
                 }
             }
@@ -188,8 +189,8 @@ impl Tally {
     }
 
     /// Whether nobody has counted this device's power yet: a board's counts once, by the first that tells it.
-    fn is_first(&mut self, state: &DeviceState, scope: &str, power: Value) -> bool {
-        if scope != "board" {
+    fn is_first(&mut self, state: &DeviceState, share: Share, power: Value) -> bool {
+        if share != Share::Shared {
             return true;
         }
         if power.reading.is_err() || self.counted.contains(&state.device.board) {

@@ -1,12 +1,13 @@
 //! The view that sinks read.
 
+use super::board::{Boards, Share};
 use super::derive::{Derived, Moment};
 use super::device::{DeviceState, REASON_COUNTERS};
 use super::{Session, judge, known};
 use crate::model::{
-    Absent, BoardView, Carbon, CarbonTable, Charge, DeviceKind, DeviceView, Disagreement, Energy,
-    Figure, HostSample, Metric, PathView, PlatformView, ProcessView, Reading, Reason, Snapshot,
-    StateWord, Value,
+    Absent, BoardId, BoardView, Carbon, CarbonTable, Charge, DeviceKind, DeviceView, Disagreement,
+    Energy, Figure, HostSample, Metric, PathView, PlatformView, ProcessView, Reading, Reason,
+    Snapshot, StateWord, Value,
 };
 use crate::units::MonoTime;
 
@@ -164,7 +165,11 @@ impl Session {
                 board.devices.push(view.device.id.clone());
                 if view.device.kind == DeviceKind::Device {
                     let add = |sum: &mut Value, figure| {
-                        *sum = sum.with(view.figures.get(figure), |a, b| a + b)
+                        let value = view.figures.get(figure);
+                        *sum = match view.power_scope {
+                            "board" => sum.or(value),
+                            _ => sum.with(value, |a, b| a + b),
+                        };
                     };
                     add(&mut board.power_w, Figure::Power);
                     add(&mut board.power_limit_w, Figure::PowerLimit);
@@ -215,22 +220,37 @@ impl Session {
                 .iter()
                 .filter(|d| d.device.kind == DeviceKind::Device)
         };
+        let boards = Boards::of(&self.start.devices);
+        let mut counted: Vec<&BoardId> = Vec::new();
         let mut joules = 0.0;
-        let (mut any, mut estimated) = (false, false);
+        let (mut any, mut estimated, mut board) = (false, false, false);
         for state in whole() {
             let sum = state
                 .energy
                 .sum()
                 .or((state.energy_by_power_j > 0.0).then_some(state.energy_by_power_j));
-            any |= sum.is_some();
-            estimated |= state.energy.sum().is_none() && sum.is_some();
-            joules += sum.unwrap_or(0.0);
+            let Some(sum) = sum else { continue };
+            let share = boards.share(state, self.entry(state));
+            board |= share != Share::Own;
+            if share == Share::Shared {
+                if counted.contains(&&state.device.board) {
+                    continue;
+                }
+                counted.push(&state.device.board);
+            }
+            any = true;
+            estimated |= state.energy.sum().is_none();
+            joules += sum;
         }
         // A superchip's counter covers its whole module.
         let module = whole().any(|d| d.held.readings().get(Metric::ModulePower).is_ok());
         any.then_some(Energy {
             kwh: joules / 3.6e6,
-            scope: if module { "module" } else { "gpu" },
+            scope: match (module, board) {
+                (true, _) => "module",
+                (_, true) => "board",
+                _ => "gpu",
+            },
             estimated,
         })
     }

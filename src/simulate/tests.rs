@@ -85,7 +85,11 @@ fn the_list_tells_the_truth_about_the_cases() {
         for change in &simulation.tick().changes {
             if let Change::Device(device) = change {
                 assert!(device.id.0.starts_with("SIM-"), "{}", device.id);
-                assert!(plates.find(&device.name).is_some(), "{}", device.name);
+                assert!(
+                    plates.find(device.vendor, &device.name, None).is_some(),
+                    "{}",
+                    device.name
+                );
                 devices += 1;
             }
         }
