@@ -77,6 +77,7 @@ pub(crate) fn device_view(index: u32, why: Absent) -> DeviceView {
         power_kind: "unknown",
         power_scope: "gpu",
         plate_power_source: None,
+        plate_unverified: false,
         rated_power_source: None,
         temperature_sensor: None,
         headroom_source: None,

@@ -30,6 +30,8 @@ pub(crate) struct Derived {
     pub(crate) power_kind: &'static str,
     pub(crate) power_scope: &'static str,
     pub(crate) plate_power_source: Option<&'static str>,
+    /// The plate is from a row of the table that nobody vouches for.
+    pub(crate) plate_unverified: bool,
     pub(crate) rated_power_source: Option<Arc<str>>,
     pub(crate) temperature_sensor: Option<&'static str>,
     pub(crate) headroom_source: Option<&'static str>,
@@ -121,6 +123,8 @@ fn power(source: &Source<'_>, entry: Option<&PlateEntry>, derived: &mut Derived)
         (_, _, Ok(_)) => Some("table"),
         _ => None,
     };
+    let doubtful = entry.is_some_and(|e| &*e.confidence == "low");
+    derived.plate_unverified = doubtful && derived.plate_power_source == Some("table");
     let rated = entry.filter(|e| &*e.confidence != "low" && e.power_w.is_some());
     derived.rated_power_source = match told.reading {
         Ok(_) => Some(Arc::from("driver")),

@@ -122,6 +122,7 @@ impl Session {
             power_kind: derived.power_kind,
             power_scope: derived.power_scope,
             plate_power_source: derived.plate_power_source,
+            plate_unverified: derived.plate_unverified,
             rated_power_source: derived.rated_power_source.clone(),
             temperature_sensor: derived.temperature_sensor,
             headroom_source: derived.headroom_source,

@@ -39,6 +39,8 @@ catalogue! { device:
     device_plate_source_driver();
     device_plate_source_driver_rated();
     device_plate_source_table();
+    /// A row that is from memory, or that its sources contradict.
+    device_plate_source_table_unverified();
     device_plate_source_config();
     device_energy();
     device_temperature();
