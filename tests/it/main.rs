@@ -15,6 +15,7 @@ mod house;
 mod logs;
 mod merge;
 mod meter;
+mod mixed;
 mod nvidia;
 mod nvidia_captures;
 mod nvidia_states;

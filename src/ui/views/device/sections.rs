@@ -104,8 +104,10 @@ impl Page<'_> {
         let plate_source = match view.plate_power_source {
             Some("driver_default") => t.device_plate_source_driver(),
             Some("driver_rated") => t.device_plate_source_driver_rated(),
-            Some("table") if view.plate_unverified => t.device_plate_source_table_unverified(),
-            Some("table") => t.device_plate_source_table(),
+            Some("table") => match view.plate_unverified {
+                true => t.device_plate_source_table_unverified(),
+                false => t.device_plate_source_table(),
+            },
             Some(_) => t.device_plate_source_config(),
             None => Cow::Borrowed(""),
         };
