@@ -12,6 +12,7 @@ mod play;
 pub mod playback;
 mod support;
 mod update;
+pub mod vendors;
 pub mod verdicts;
 pub mod words;
 

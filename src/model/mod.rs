@@ -11,6 +11,8 @@ mod event;
 mod evidence;
 mod feed;
 mod host;
+mod meters;
+mod meters_table;
 mod metric;
 mod plates;
 mod platform;
@@ -41,6 +43,7 @@ pub use event::{Event, EventKind, Level};
 pub use evidence::{Comparison, Evidence, EvidenceKind, Paper, Rejected, Whose, Why, Witness};
 pub use feed::{Control, Feed, FeedHandle, Sink};
 pub use host::{Host, HostSample, PsiScope};
+pub use meters::{Meter, Pace, VENDORS, VendorMeters, Way, WhyNot};
 pub use metric::{Metric, Unit};
 pub use plates::{PlateEntry, Plates, PlatesError};
 pub use platform::{

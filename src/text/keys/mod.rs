@@ -76,6 +76,7 @@ mod probe;
 mod report;
 mod state;
 mod unit;
+mod vendor;
 mod verdict;
 
-areas! { blind, chrome, compare, device, diagnosis, findings, help, host, meter, overview, platform, probe, report, state, unit, verdict }
+areas! { blind, chrome, compare, device, diagnosis, findings, help, host, meter, overview, platform, probe, report, state, unit, vendor, verdict }
