@@ -6,6 +6,7 @@
 mod backoff;
 mod clock;
 mod dynamic;
+mod environment;
 pub mod host;
 pub mod host_source;
 mod host_worker;
@@ -23,6 +24,7 @@ pub mod wire;
 mod tree;
 
 pub(crate) use clock::boot_now;
+pub use environment::WithEnvironment;
 pub use host::HostProbe;
 pub use host_source::HostSource;
 pub use live::{Live, LiveOptions};

@@ -23,6 +23,11 @@ catalogue! { device:
     device_pci_address();
     device_driver();
     device_cuda();
+    device_kernel();
+    device_distribution();
+    device_firmware();
+    device_cann();
+    device_rocm();
     device_serial();
     device_board();
     device_parent();
