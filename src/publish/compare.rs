@@ -5,7 +5,9 @@ use super::cost::{cost_json, energy_json, phase_amounts};
 use super::fields::Fields;
 use super::head;
 use super::number::{by_name, money, rounded, time_or_null};
-use crate::model::{Absent, Cost, DeviceView, Phase, Reading, Snapshot, SourceKind, Tallied};
+use crate::model::{
+    Absent, Cost, DeviceView, Figure, Phase, Reading, Snapshot, SourceKind, Tallied,
+};
 use crate::text::clean;
 use crate::units::Currency;
 use jiff::Timestamp;
@@ -252,6 +254,12 @@ fn tallied_json(tallied: &Tallied, view: Option<&DeviceView>) -> Json {
         fields.put("vendor", device.vendor.word());
         fields.put("name", clean(&device.name));
         fields.put("board", clean(&device.board.0));
+        let plate = view.figures.get(Figure::PlatePower);
+        fields.figure("plate_power_w", plate);
+        let why = plate.reading.err().unwrap_or(Absent::NotReported);
+        fields.option("plate_power_source", view.plate_power_source, why);
+        let verified = view.plate_power_source.map(|_| !view.plate_unverified);
+        fields.option("plate_power_verified", verified, why);
     }
     for (name, value) in [
         ("compute_seconds", Ok(tallied.compute_seconds)),

@@ -105,4 +105,12 @@ fn a_device_without_power_is_shown_as_such() {
     }
     stage.press(Key::Enter);
     insta::assert_snapshot!("mixed_device_120x40", stage.text(120, 40));
+    // The other half of a board says whose its power is as well.
+    stage.press(Key::Escape);
+    while stage.app.selected_index() != Some(5) {
+        stage.press(Key::Down);
+    }
+    stage.press(Key::Enter);
+    let text = stage.text(120, 40);
+    assert!(text.contains("shared with device 4"), "{text}");
 }

@@ -37,6 +37,9 @@ catalogue! { device:
     device_draw_kind_unknown();
     device_scope_gpu();
     device_scope_board();
+    /// The draw of a board of several devices, and whose else it is.
+    device_board_draw();
+    device_shared_with(devices);
     device_scope_module();
     device_limit_enforced();
     device_limit_range(low, high);
