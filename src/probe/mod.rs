@@ -10,6 +10,7 @@ mod clients;
 mod clock;
 mod drm;
 mod dynamic;
+mod environment;
 pub mod gaudi;
 pub mod host;
 pub mod host_source;
@@ -36,6 +37,7 @@ pub mod wire;
 mod tree;
 
 pub(crate) use clock::boot_now;
+pub use environment::WithEnvironment;
 pub use host::HostProbe;
 pub use host_source::HostSource;
 pub use live::{Live, LiveOptions};
