@@ -285,6 +285,7 @@ fn a_card_that_sleeps_is_not_read() {
     // Reading this would never end.
     machine.block(&format!("{}/gpu_metrics", folder()));
     machine.block(&format!("{}/hwmon/hwmon5/power1_cap", folder()));
+    machine.block(&format!("{}/current_link_speed", folder()));
     let (amd, opened) = open(machine.root());
     let readings = all(&amd, &opened.devices[0]);
     for metric in [
@@ -295,6 +296,9 @@ fn a_card_that_sleeps_is_not_read() {
     ] {
         assert_eq!(readings.get(metric), Err(Absent::NotReported), "{metric:?}");
     }
+    let path = nameplate::probe::pcie::path(machine.root(), "0000:83:00.0".parse().unwrap());
+    let widths: Vec<_> = path.iter().map(|hop| hop.width).collect();
+    assert_eq!(widths, [None, Some(16)]);
 }
 
 #[test]
