@@ -221,10 +221,10 @@ fn found(folder: &Path) -> Option<Found> {
     })
 }
 
-/// Vendor ids whose devices are nothing but accelerators, among those of display or processing classes: MetaX, Moore
-/// Threads, Enflame, Kunlunxin, T-Head, Hygon, Tenstorrent, Huawei, Cambricon, Habana, Iluvatar.
-const ACCELERATORS_ONLY: [u16; 11] = [
-    0x9999, 0x1ed5, 0x1e36, 0x1d22, 0x1ded, 0x1d94, 0x1e52, 0x19e5, 0xcabc, 0x1da3, 0x1e3e,
+/// Vendors whose display controllers compute, all of them: MetaX, Moore Threads, Enflame, Kunlunxin, T-Head, Hygon,
+/// Tenstorrent, Cambricon, Habana, Iluvatar. (Huawei's are its servers' VGA.)
+const DISPLAYS_COMPUTE: [u16; 10] = [
+    0x9999, 0x1ed5, 0x1e36, 0x1d22, 0x1ded, 0x1d94, 0x1e52, 0xcabc, 0x1da3, 0x1e3e,
 ];
 /// Google's TPUs (JAX's hardware_utils); its other devices are network cards.
 const TPUS: [u16; 9] = [
@@ -242,18 +242,18 @@ fn is_accelerator(one: &Found) -> bool {
     if vendor == drm::AMD && class >> 8 == 0x03 {
         return drm::is_amd_card(device);
     }
+    // Parts of the processor: graphics, neural unit.
+    if vendor == drm::INTEL && one.address.domain == 0 && one.address.bus == 0 {
+        return false;
+    }
     match class {
         _ if vendor == 0x1ae0 => TPUS.contains(&device),
         _ if vendor == 0x1d0f => NEURONS.contains(&device),
         // 3D controller; processing accelerator.
         0x0302 | 0x1200 => true,
-        0x0300 => vendor == NVIDIA || ACCELERATORS_ONLY.contains(&vendor),
-        // "Other display": Intel's data-centre GPUs, and its processors' own on bus 0.
-        0x0380 => {
-            vendor == NVIDIA
-                || vendor == drm::INTEL && one.address.bus != 0
-                || ACCELERATORS_ONLY.contains(&vendor)
-        }
+        0x0300 => vendor == NVIDIA || DISPLAYS_COMPUTE.contains(&vendor),
+        // "Other display": Intel's data-centre GPUs as well.
+        0x0380 => matches!(vendor, NVIDIA | drm::INTEL) || DISPLAYS_COMPUTE.contains(&vendor),
         0x0b40 => vendor != drm::INTEL,
         _ => false,
     }

@@ -163,12 +163,7 @@ impl Session {
             if let Some(board) = boards.iter_mut().find(|b| b.id == view.device.board) {
                 board.devices.push(view.device.id.clone());
                 if view.device.kind == DeviceKind::Device {
-                    let add = |sum: &mut Value, figure| {
-                        *sum = sum.with(view.figures.get(figure), |a, b| a + b)
-                    };
-                    add(&mut board.power_w, Figure::Power);
-                    add(&mut board.power_limit_w, Figure::PowerLimit);
-                    add(&mut board.plate_power_w, Figure::PlatePower);
+                    add_power(board, view);
                 }
                 continue;
             }
@@ -340,4 +335,22 @@ pub fn worse(a: StateWord, b: StateWord) -> bool {
         StateWord::Lost => 15,
     };
     rank(a) > rank(b)
+}
+
+/// Adds a device's power to its board's. Of some boards one device tells it for all of them, and the others have none.
+fn add_power(board: &mut BoardView, view: &DeviceView) {
+    let tells = |power: Value| power.reading != Err(Absent::NotSupported);
+    let (known, more) = (tells(board.power_w), tells(view.figures.get(Figure::Power)));
+    for (sum, figure) in [
+        (&mut board.power_w, Figure::Power),
+        (&mut board.power_limit_w, Figure::PowerLimit),
+        (&mut board.plate_power_w, Figure::PlatePower),
+    ] {
+        let own = view.figures.get(figure);
+        match (known, more) {
+            (_, false) => {}
+            (false, true) => *sum = own,
+            (true, true) => *sum = sum.with(own, |a, b| a + b),
+        }
+    }
 }

@@ -10,9 +10,11 @@ use crate::units::{LinkSpeed, raw_bytes_per_second};
 use std::sync::PoisonError;
 use std::time::Instant;
 
-/// Joules of a step of the firmware's energy counter on Instinct cards; what a step of other cards is, nobody says.
-const ENERGY_STEP_J: f64 = 1.0 / 65_536.0;
-/// MI200: whose counter has that step, too.
+/// Steps of the firmware's energy counter to a joule on Instinct cards; what they are on other cards, nobody says.
+const ENERGY_STEPS: f64 = 65_536.0;
+/// Joules since the driver was loaded: not more than forty years of the largest card.
+const JOULES: std::ops::RangeInclusive<f64> = 0.0..=2e12;
+/// MI200: whose counter has those steps, too.
 const MI200: std::ops::RangeInclusive<u16> = 0x7408..=0x7410;
 /// The first revision of the MI300 family.
 const MI300: u8 = 4;
@@ -142,7 +144,7 @@ fn sample_power(unit: &Unit, blob: Option<&Blob>, readings: &mut Readings) {
     );
     let counted = blob.filter(|blob| blob.content >= MI300 || MI200.contains(&unit.card.id));
     if let Some(blob) = counted {
-        let joules = said(blob.energy).map(|steps| steps * ENERGY_STEP_J);
+        let joules = said(blob.energy).and_then(|steps| within(steps, ENERGY_STEPS, &JOULES));
         readings.set(Metric::Energy, joules);
     }
 }
