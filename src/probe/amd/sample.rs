@@ -106,24 +106,24 @@ pub(super) fn power(unit: &Unit, blob: Option<&Blob>) -> Result<(Metric, f64), (
         true => Metric::PowerAverage,
         false => Metric::PowerInstant,
     };
-    let firmware = || blob.map_or(Err(Absent::NotSupported), |blob| said(blob.power));
-    let ways: [(Metric, f64, &dyn Fn() -> Reading<f64>); 3] = [
-        (metric, 1.0, &firmware),
-        (Metric::PowerAverage, 1e6, &|| unit.hwmon("power1_average")),
-        (Metric::PowerInstant, 1e6, &|| unit.hwmon("power1_input")),
-    ];
-    let mut why = (Metric::PowerInstant, Absent::NotSupported);
-    for (metric, unit, read) in ways {
-        match read()
-            .and_then(unless_zero)
-            .and_then(|raw| within(raw, unit, &WATTS))
-        {
-            Ok(watts) => return Ok((metric, watts)),
-            Err(Absent::NotSupported) => {}
-            Err(absent) => why = (metric, absent),
-        }
-    }
-    Err(why)
+    let told = |metric, raw: Reading<f64>, unit| {
+        let watts = raw.and_then(unless_zero);
+        let watts = watts.and_then(|raw| within(raw, unit, &WATTS));
+        watts
+            .map(|watts| (metric, watts))
+            .map_err(|why| (metric, why))
+    };
+    let hwmon = |first: (Metric, Absent), metric, name| match first.1 {
+        Absent::Implausible(_) => Err(first),
+        _ => told(metric, unit.hwmon(name), 1e6).map_err(|second| match second.1 {
+            Absent::NotSupported => first,
+            _ => second,
+        }),
+    };
+    let firmware = blob.map_or(Err(Absent::NotSupported), |blob| said(blob.power));
+    told(metric, firmware, 1.0)
+        .or_else(|why| hwmon(why, Metric::PowerAverage, "power1_average"))
+        .or_else(|why| hwmon(why, Metric::PowerInstant, "power1_input"))
 }
 
 fn sample_power(unit: &Unit, blob: Option<&Blob>, readings: &mut Readings) {
