@@ -365,6 +365,10 @@ const fn library_flag(vendor: Vendor) -> &'static str {
     }
 }
 
+/// Where the libraries are that Ascend's needs.
+const ASCEND_LIBRARIES: &str =
+    "/usr/local/Ascend/driver/lib64/driver:/usr/local/Ascend/driver/lib64/common";
+
 /// What to do about a probe that does not work.
 #[must_use]
 pub fn probe_next(report: &ProbeReport, t: Catalogue) -> Option<Cow<'static, str>> {
@@ -372,9 +376,17 @@ pub fn probe_next(report: &ProbeReport, t: Catalogue) -> Option<Cow<'static, str
         ProbeHint::Nothing => None,
         ProbeHint::NoHardware => Some(t.probe_next_no_hardware(report.vendor.word())),
         ProbeHint::InstallDriver => Some(t.probe_next_install_driver(report.vendor.word())),
-        ProbeHint::ContainerWithoutDevices => Some(t.probe_next_container_flag()),
+        ProbeHint::ContainerWithoutDevices => Some(match report.vendor {
+            Vendor::Ascend => t.probe_next_container_ascend(),
+            _ => t.probe_next_container_flag(),
+        }),
         ProbeHint::Restart => Some(t.probe_next_reload()),
-        ProbeHint::Permission => Some(t.probe_next_group("video")),
+        ProbeHint::Permission => Some(t.probe_next_group(match report.vendor {
+            Vendor::Ascend => "HwHiAiUser",
+            _ => "video",
+        })),
+        ProbeHint::LibraryPath => Some(t.probe_next_library_path(ASCEND_LIBRARIES)),
+        ProbeHint::HeldElsewhere => Some(t.probe_next_held(report.vendor.word())),
         ProbeHint::RecreateContainer => Some(t.probe_next_recreate()),
         ProbeHint::Unknown => Some(t.probe_next_library_flag(library_flag(report.vendor))),
     }

@@ -3,6 +3,7 @@
 //! The screen's process holds [`Live`]: it starts each probe process through [`Reexec`], polls it once an interval over a
 //! socket pair ([`wire`]), and yields ticks. The probe process runs [`serve_from_stdin`] around a [`vendor::Vendor`].
 
+pub mod ascend;
 mod backoff;
 pub mod cambricon;
 mod clock;

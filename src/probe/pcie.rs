@@ -38,6 +38,12 @@ pub fn path(root: &Path, address: PciAddress) -> Vec<Hop> {
         .collect()
 }
 
+/// The link of the device alone, as it is now. `None` where sysfs under `root` does not have the device.
+pub(crate) fn link(root: &Path, address: PciAddress) -> Option<Hop> {
+    let folder = root.join("sys/bus/pci/devices").join(address.to_string());
+    folder.is_dir().then(|| hop(&folder, address))
+}
+
 /// A folder that is a PCI function, `0000:19:00.0`; a root complex (`pci0000:00`) is none.
 fn full_address(folder: &Path) -> Option<PciAddress> {
     let name = folder.file_name()?.to_str()?;

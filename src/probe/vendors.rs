@@ -1,5 +1,6 @@
 //! Which vendors' probes there are, and which of them are worth a process on this machine.
 
+use super::ascend::Ascend;
 use super::cambricon::Cambricon;
 use super::nvidia::Nvidia;
 use super::vendor::{Vendor, VendorOptions};
@@ -37,6 +38,19 @@ const TRACES: &[Traces] = &[
             "proc/driver/cambricon",
             "dev/cambricon_ctl",
             "dev/cambricon_dev0",
+        ],
+    },
+    Traces {
+        vendor: VendorName::Ascend,
+        library: "libdcmi.so",
+        paths: &[
+            "usr/local/Ascend/driver/lib64/driver/libdcmi.so",
+            "usr/local/dcmi/libdcmi.so",
+            "usr/local/Ascend/driver/lib64/libdcmi.so",
+            "usr/local/bin/npu-smi",
+            "usr/local/sbin/npu-smi",
+            // Also there in a container without any device of its own.
+            "dev/davinci_manager",
         ],
     },
 ];
@@ -98,6 +112,7 @@ pub fn probe(options: VendorOptions) -> Option<Arc<dyn Vendor>> {
     match options.vendor {
         VendorName::Nvidia | VendorName::Iluvatar => Some(Arc::new(Nvidia::new(options))),
         VendorName::Cambricon => Some(Arc::new(Cambricon::new(options))),
+        VendorName::Ascend => Some(Arc::new(Ascend::new(options))),
         _ => None,
     }
 }

@@ -4,6 +4,7 @@
 //! `cargo test --test it`, say `cargo build --examples`.
 
 mod agreement;
+mod ascend;
 mod bounds;
 mod cambricon;
 mod commands;

@@ -22,6 +22,10 @@ impl Fake {
         Self::new(VendorName::Cambricon, "cndev_fake", "libcndev.so", toml)
     }
 
+    pub(crate) fn dcmi(toml: &str) -> Self {
+        Self::new(VendorName::Ascend, "dcmi_fake", "libdcmi.so", toml)
+    }
+
     fn new(vendor: VendorName, example: &str, file: &'static str, toml: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::copy(built(example), dir.path().join(file)).unwrap();
