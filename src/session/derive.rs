@@ -58,9 +58,7 @@ impl Source<'_> {
 pub(crate) fn derive(state: &DeviceState, entry: Option<&PlateEntry>, moment: Moment) -> Derived {
     let source = Source { state, moment };
     let mut derived = Derived::default();
-    // A nameplate is a whole card's: it says nothing of a slice or of a guest's share.
-    let entry =
-        entry.filter(|_| state.device.kind == DeviceKind::Device && !state.device.virtual_share);
+    let entry = entry.filter(|_| is_whole(state));
     power(&source, entry, &mut derived);
     heat(&source, entry, &mut derived);
     activity(&source, &mut derived);
@@ -68,6 +66,11 @@ pub(crate) fn derive(state: &DeviceState, entry: Option<&PlateEntry>, moment: Mo
     nvlink(&source, entry, &mut derived);
     time_to_throttle(state, moment, &mut derived);
     derived
+}
+
+/// A nameplate is a whole card's: it says nothing of a slice or of a guest's share.
+fn is_whole(state: &DeviceState) -> bool {
+    state.device.kind == DeviceKind::Device && !state.device.virtual_share
 }
 
 /// Sets the time left, which goes with a headroom and a power of this instant only.
@@ -95,16 +98,24 @@ fn power(source: &Source<'_>, entry: Option<&PlateEntry>, derived: &mut Derived)
     } else {
         Metric::LimitEnforced
     });
-    let plate = default.or(table);
+    // The driver's word for the rated power: a whole card's, like the table's.
+    let told = match is_whole(source.state) {
+        true => source.get(Metric::RatedPower),
+        false => Value::absent(Absent::NotReported),
+    };
+    let plate = default.or(told).or(table);
     derived.power_kind = kind;
     derived.power_scope = scope;
-    derived.plate_power_source = match (default.reading, table.reading) {
+    derived.plate_power_source = match (default.or(told).reading, table.reading) {
         (Ok(_), _) => Some("driver_default"),
         (_, Ok(_)) => Some("table"),
         _ => None,
     };
     let rated = entry.filter(|e| &*e.confidence != "low" && e.power_w.is_some());
-    derived.rated_power_source = rated.map(|e| e.source.clone());
+    derived.rated_power_source = match told.reading {
+        Ok(_) => Some(Arc::from("driver")),
+        Err(_) => rated.map(|e| e.source.clone()),
+    };
     let figures = &mut derived.figures;
     figures.set(Figure::Power, power);
     figures.set(Figure::PowerLimit, limit);
@@ -112,9 +123,9 @@ fn power(source: &Source<'_>, entry: Option<&PlateEntry>, derived: &mut Derived)
     figures.set(Figure::PlatePower, plate);
     figures.set(
         Figure::RatedPower,
-        rated
+        told.or(rated
             .and_then(|e| e.power_w)
-            .map_or(Value::absent(Absent::NotReported), Value::fresh),
+            .map_or(Value::absent(Absent::NotReported), Value::fresh)),
     );
     // A module's draw is not compared with the plate of the device on it.
     let ratio = power.with(plate, |p, plate| {
