@@ -366,8 +366,10 @@ const fn library_flag(vendor: Vendor) -> &'static str {
 }
 
 /// Where the libraries are that Ascend's needs.
-const ASCEND_LIBRARIES: &str =
-    "/usr/local/Ascend/driver/lib64/driver:/usr/local/Ascend/driver/lib64/common";
+const ASCEND_LIBRARIES: [&str; 2] = [
+    "/usr/local/Ascend/driver/lib64/driver",
+    "/usr/local/Ascend/driver/lib64/common",
+];
 
 /// What to do about a probe that does not work.
 #[must_use]
@@ -385,7 +387,10 @@ pub fn probe_next(report: &ProbeReport, t: Catalogue) -> Option<Cow<'static, str
             Vendor::Ascend => "HwHiAiUser",
             _ => "video",
         })),
-        ProbeHint::LibraryPath => Some(t.probe_next_library_path(ASCEND_LIBRARIES)),
+        ProbeHint::LibraryPath => {
+            let [first, second] = ASCEND_LIBRARIES;
+            Some(t.probe_next_library_path(first, second))
+        }
         ProbeHint::HeldElsewhere => Some(t.probe_next_held(report.vendor.word())),
         ProbeHint::RecreateContainer => Some(t.probe_next_recreate()),
         ProbeHint::Unknown => Some(t.probe_next_library_flag(library_flag(report.vendor))),

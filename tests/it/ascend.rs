@@ -1,19 +1,13 @@
 //! The Ascend probe against the fake library: each test proves a trap that its scenario is made of.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::cambricon::{once, steady};
 use crate::support::small::{Fake, all, expect, implausible};
-use nameplate::model::{
-    Absent, Event, EventKind, Metric as M, ProbeHint, ProbeStatus, Readings, Reason,
-};
+use nameplate::model::{Absent, Metric as M, ProbeStatus, Readings, Reason};
 use nameplate::probe::vendor::{Answer, Vendor};
 use std::fmt::Write as _;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-const MIB: f64 = 1024.0 * 1024.0;
-const VERSIONS: &str = "driver_version = '25.2.1'\ndcmi_version = '24.0.2'\n";
+pub(crate) const MIB: f64 = 1024.0 * 1024.0;
+pub(crate) const VERSIONS: &str = "driver_version = '25.2.1'\ndcmi_version = '24.0.2'\n";
 
 /// What a 910B3 answers at work.
 const A2: &str = "
@@ -38,7 +32,7 @@ codes = []
 ";
 
 /// A 910C's chip. Only the first of a card's two has a power.
-const A3: &str = "
+pub(crate) const A3: &str = "
 name = 'Ascend910'
 npu_name = 'Ascend910_9391'
 health = 0
@@ -64,7 +58,7 @@ mcu_power = 621
 ";
 
 /// A device of a scenario.
-fn device(card: usize, chip: usize, values: &[&str]) -> String {
+pub(crate) fn device(card: usize, chip: usize, values: &[&str]) -> String {
     let mut text = format!("[[device]]\ncard = {card}\nchip = {chip}\n");
     for value in values {
         writeln!(text, "{value}").unwrap();
@@ -73,7 +67,7 @@ fn device(card: usize, chip: usize, values: &[&str]) -> String {
 }
 
 /// A 910B3 as card `card`; what `over` says stands in the place of its own.
-fn a2(card: usize, over: &str) -> String {
+pub(crate) fn a2(card: usize, over: &str) -> String {
     let bus = format!("bus = {}", 0xc1 + card);
     let die = format!("die = [0x1a2b3c4d, {card}, 0x20, 0x30, 0x40]");
     let own = [A2.trim(), &bus, &die].join("\n");
@@ -86,7 +80,7 @@ fn a2(card: usize, over: &str) -> String {
     device(card, 0, &[&kept.join("\n"), over])
 }
 
-fn eight() -> String {
+pub(crate) fn eight() -> String {
     (0..8).fold(VERSIONS.to_owned(), |text, card| text + &a2(card, ""))
 }
 
@@ -96,7 +90,7 @@ fn detail<'a>(device: &'a nameplate::model::Device, name: &str) -> Option<&'a st
     Some(value)
 }
 
-fn sampled(probe: &dyn Vendor, id: &nameplate::model::DeviceId) -> Readings {
+pub(crate) fn sampled(probe: &dyn Vendor, id: &nameplate::model::DeviceId) -> Readings {
     let (answer, readings) = all(probe, id);
     assert_eq!(answer, Answer::Answered);
     readings
@@ -383,102 +377,6 @@ fn an_old_library_lacks_calls_and_keeps_the_rest() {
 }
 
 #[test]
-fn what_is_not_supported_or_not_allowed_says_so_and_is_not_asked_each_tick() {
-    let bare = device(0, 0, &["name = '910A'", "bus = 0xc1", "temperature = 40"]);
-    let fake = Fake::dcmi(&bare);
-    let (probe, opened) = fake.open();
-    let id = &opened.devices[0].id;
-    expect(
-        &sampled(&*probe, id),
-        &[
-            (M::CoreTemperature, Ok(40.0)),
-            (M::PowerUsage, Err(Absent::NotSupported)),
-            (M::Utilization, Err(Absent::NotSupported)),
-            (M::MemoryTotal, Err(Absent::NotSupported)),
-            (M::Health, Err(Absent::NotSupported)),
-        ],
-    );
-    // What was refused once is not asked again soon.
-    fake.write(&(bare.clone() + "power = 700\n"));
-    let readings = sampled(&*probe, id);
-    assert_eq!(readings.get(M::PowerUsage), Err(Absent::NotSupported));
-    let errors = "errors = { power = -8002, health = -8013, temperature = -8006, hbm = -8012 }";
-    let fake = Fake::dcmi(&a2(0, errors));
-    let (probe, opened) = fake.open();
-    let id = &opened.devices[0].id;
-    expect(
-        &sampled(&*probe, id),
-        &[
-            (M::PowerUsage, Err(Absent::NoPermission)),
-            (M::Health, Err(Absent::NotReported)),
-            (M::CoreTemperature, Err(Absent::TimedOut)),
-            (M::MemoryTotal, Err(Absent::Lost)),
-            (M::Utilization, Ok(0.96)),
-        ],
-    );
-    fake.write(&a2(0, ""));
-    expect(
-        &sampled(&*probe, id),
-        &[
-            // Asked again slowly.
-            (M::PowerUsage, Err(Absent::NoPermission)),
-            (M::Health, Err(Absent::NotReported)),
-            // Asked again at once.
-            (M::CoreTemperature, Ok(58.0)),
-            (M::MemoryTotal, Ok(65_536.0 * MIB)),
-        ],
-    );
-}
-
-#[test]
-fn a_card_that_drops_is_lost_alone_and_comes_back() {
-    let fake = Fake::dcmi(&eight());
-    let (probe, opened) = fake.open();
-    let dropped = (0..8).fold(String::new(), |text, card| {
-        text + &a2(
-            card,
-            if card == 5 {
-                "errors = { all = -8012 }"
-            } else {
-                ""
-            },
-        )
-    });
-    fake.write(&dropped);
-    let (lost, other) = (&opened.devices[5].id, &opened.devices[4].id);
-    let (answer, readings) = all(&*probe, lost);
-    assert_eq!(answer, Answer::Lost(Absent::Lost));
-    assert_eq!(readings.get(M::PowerUsage), Err(Absent::Lost));
-    sampled(&*probe, other);
-    fake.write(&eight());
-    sampled(&*probe, lost);
-    // A card that is gone when the library is opened is told with its code.
-    fake.write(&dropped);
-    let opened = probe.open().unwrap();
-    assert_eq!(opened.devices.len(), 7);
-    let message = opened.report.message.unwrap();
-    assert_eq!(
-        message.as_ref(),
-        "NPU 5: the device is not ready (DCMI code -8012)"
-    );
-}
-
-#[test]
-fn a_library_that_fails_at_everything_is_opened_again() {
-    let fake = Fake::dcmi(&eight());
-    let (probe, opened) = fake.open();
-    fake.write(&format!("errors = {{ all = -8005 }}\n{}", eight()));
-    let id = &opened.devices[0].id;
-    assert_eq!(all(&*probe, id).0, Answer::Reopen);
-    assert!(probe.open().is_err());
-    assert_eq!(all(&*probe, id).0, Answer::Reopen);
-    fake.write(&eight());
-    assert_eq!(probe.open().unwrap().devices.len(), 8);
-    sampled(&*probe, id);
-    probe.close();
-}
-
-#[test]
 fn numbers_that_cannot_be_are_absent_and_kept() {
     let garbage = [
         device(
@@ -586,128 +484,6 @@ fn a_lone_zero_beside_a_draw_that_no_idle_chip_has_is_no_zero() {
     }
 }
 
-fn events(probe: &dyn Vendor) -> Vec<Event> {
-    probe.wait_events(Duration::ZERO).unwrap()
-}
-
-#[test]
-fn error_codes_that_come_and_go_are_events() {
-    let texts = "code_texts = { 8C084E00 = 'node type=adda, event state=Heartbeat Lost.' }";
-    let with = |codes: &str| a2(0, &format!("codes = {codes}\n{texts}"));
-    let fake = Fake::dcmi(&with("[0x80C98009]"));
-    let (probe, opened) = fake.open();
-    let id = &opened.devices[0].id;
-    assert_eq!(events(&*probe), []);
-    let look = |codes: &str| {
-        fake.write(&with(codes));
-        probe.processes(id).unwrap();
-        let told = events(&*probe);
-        assert!(told.iter().all(|event| event.kind == EventKind::Notice));
-        assert!(told.iter().all(|event| event.device.as_ref() == Some(id)));
-        let texts = told.iter().map(|event| event.text.to_string());
-        texts.collect::<Vec<_>>()
-    };
-    assert_eq!(
-        look("[0x80C98009]"),
-        ["error code 80C98009 was set already"]
-    );
-    assert_eq!(look("[0x80C98009]"), Vec::<String>::new());
-    assert_eq!(
-        look("[0x8C084E00, 0x8C084E00]"),
-        [
-            "error code 8C084E00 is set: node type=adda, event state=Heartbeat Lost.",
-            "error code 80C98009 is cleared",
-        ]
-    );
-    assert_eq!(look("[]"), ["error code 8C084E00 is cleared"]);
-}
-
-#[test]
-fn a_call_that_does_not_return_holds_up_no_other_device_for_long() {
-    let fake = Fake::dcmi(&eight());
-    let (probe, opened) = fake.open();
-    let blocked = (0..8).fold(String::new(), |text, card| {
-        text + &a2(card, if card == 2 { "blocks = ['power']" } else { "" })
-    });
-    fake.write(&blocked);
-    let hung = {
-        let (probe, id) = (Arc::clone(&probe), opened.devices[2].id.clone());
-        std::thread::spawn(move || all(&*probe, &id).0)
-    };
-    let other = &opened.devices[3].id;
-    // At first the others get no turn: they are late, and no worse. Then they go on beside it.
-    let begin = Instant::now();
-    let mut readings = sampled(&*probe, other);
-    while readings.get(M::PowerUsage) != Ok(312.4) {
-        let told = readings.get(M::PowerUsage);
-        assert_eq!(told, Err(Absent::TimedOut));
-        assert!(begin.elapsed() < Duration::from_secs(30));
-        readings = sampled(&*probe, other);
-    }
-    assert!(!hung.is_finished());
-    fake.write(&eight());
-    assert_eq!(hung.join().unwrap(), Answer::Answered);
-}
-
-#[test]
-fn calls_go_one_after_the_other() {
-    let fake = Fake::dcmi(&eight());
-    let (probe, opened) = fake.open();
-    std::thread::scope(|scope| {
-        for device in &opened.devices {
-            scope.spawn(|| {
-                for _ in 0..20 {
-                    let (answer, readings) = all(&*probe, &device.id);
-                    assert_eq!(answer, Answer::Answered);
-                    // Two at once are refused by the fake, which would be "not reported".
-                    let told = readings.get(M::PowerUsage);
-                    assert!(matches!(told, Ok(_) | Err(Absent::TimedOut)), "{told:?}");
-                }
-            });
-        }
-    });
-}
-
-#[test]
-fn a_device_that_another_container_holds_says_so() {
-    let root = tempfile::tempdir().unwrap();
-    let node = root.path().join("dev/davinci_manager");
-    std::fs::create_dir_all(node.parent().unwrap()).unwrap();
-    std::fs::write(node, "").unwrap();
-    for (code, status, hint, words) in [
-        (
-            -8005,
-            ProbeStatus::NoPermission,
-            ProbeHint::HeldElsewhere,
-            "NPU held by another container",
-        ),
-        (
-            -8020,
-            ProbeStatus::NoPermission,
-            ProbeHint::HeldElsewhere,
-            "NPU held by another container",
-        ),
-        (
-            -8002,
-            ProbeStatus::NoPermission,
-            ProbeHint::Permission,
-            "no permission",
-        ),
-    ] {
-        let fake = Fake::dcmi(&format!("errors = {{ init = {code} }}"));
-        let report = fake.probe_at(root.path()).open().unwrap_err();
-        assert_eq!((report.status, report.hint), (status, hint), "{code}");
-        assert_eq!(report.code, Some(code));
-        let message = report.message.unwrap();
-        assert!(message.starts_with("initialising DCMI: "), "{message}");
-        assert!(message.contains(words), "{message}");
-    }
-    let fake = Fake::dcmi("");
-    let opened = fake.probe_at(Path::new("/nowhere")).open().unwrap();
-    assert_eq!(opened.report.status, ProbeStatus::NoDevice);
-    assert_eq!(opened.report.hint, ProbeHint::NoHardware);
-}
-
 #[test]
 fn the_link_is_read_from_sysfs_under_the_root() {
     let root = tempfile::tempdir().unwrap();
@@ -737,46 +513,4 @@ fn the_link_is_read_from_sysfs_under_the_root() {
     );
     let other = sampled(&*probe, &opened.devices[1].id);
     assert_eq!(other.get(M::PcieWidthBefore), Err(Absent::NotReported));
-}
-
-#[test]
-fn the_whole_program_shows_a_held_back_card_and_a_card_of_two_chips() {
-    let held_back = a2(0, "reasons = 0x404\ntemperature = 94\nfrequency_7 = 1100");
-    let document = once(
-        "--dcmi-library",
-        &Fake::dcmi(&(VERSIONS.to_owned() + &held_back)),
-    );
-    let probes = document["probes"].as_array().unwrap();
-    let ours = probes
-        .iter()
-        .find(|probe| probe["vendor"] == "ascend")
-        .unwrap();
-    assert_eq!(
-        (&ours["status"], &ours["version"]),
-        (&"ok".into(), &"24.0.2".into())
-    );
-    insta::assert_snapshot!(steady(&document["devices"][0]));
-    let chips = [
-        device(0, 0, &[A3, "bus = 0x9d", "power = 4821"]),
-        device(0, 1, &[A3, "bus = 0x9f"]),
-    ];
-    let document = once("--dcmi-library", &Fake::dcmi(&chips.concat()));
-    let boards = document["boards"].as_array().unwrap();
-    assert_eq!(boards.len(), 1);
-    assert_eq!(boards[0]["power_w"], 482.1);
-    assert_eq!(document["devices"][1]["power_scope"], "board");
-}
-
-#[test]
-fn the_whole_program_says_who_holds_the_npu() {
-    let document = once("--dcmi-library", &Fake::dcmi("errors = { init = -8020 }"));
-    let probes = document["probes"].as_array().unwrap();
-    let ours = probes
-        .iter()
-        .find(|probe| probe["vendor"] == "ascend")
-        .unwrap();
-    assert_eq!(ours["status"], "no_permission");
-    let message = ours["message"].as_str().unwrap();
-    assert!(message.contains("held by another container"), "{message}");
-    assert!(ours["next"].as_str().unwrap().contains("--privileged"));
 }

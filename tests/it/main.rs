@@ -5,6 +5,7 @@
 
 mod agreement;
 mod ascend;
+mod ascend_states;
 mod bounds;
 mod cambricon;
 mod commands;

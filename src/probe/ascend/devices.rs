@@ -1,7 +1,8 @@
 //! Lists the devices, with all that stays the same while the library is open.
 
 use super::fault::{Fault, NOT_SUPPORTED};
-use super::ffi::{Chip, Dcmi, PcieInfo, Place};
+use super::ffi::{Chip, Dcmi, Place};
+use super::layout::PcieInfo;
 use super::unit::Unit;
 use super::versions;
 use crate::model::{Absent, BoardId, Device, DeviceId, DeviceKind, PciAddress, Reading, Vendor};

@@ -4,15 +4,18 @@
 //! answer, `devices` lists, `sample` says which questions are asked when, `events` tells of error codes that come and go;
 //! `table` reads npu-smi's text and `tool` runs it. DCMI has no link state (sysfs has) and no byte counters.
 
+#[cfg(test)]
+mod captures;
 mod devices;
 mod events;
 mod fault;
 mod ffi;
 mod gate;
+mod layout;
 mod presence;
 mod reasons;
 mod sample;
-pub(crate) mod table;
+mod table;
 mod tool;
 mod unit;
 mod versions;

@@ -1,6 +1,6 @@
 //! The readings: of each tick, of every half minute, and the process list.
 
-use super::ffi::HbmInfo;
+use super::layout::HbmInfo;
 use super::reasons;
 use super::unit::{Question, Round};
 use crate::model::{Absent, DeviceProcess, Hop, Metric, Reading, Readings};

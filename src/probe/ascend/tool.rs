@@ -117,7 +117,7 @@ impl Tool {
         Ok((tool, table))
     }
 
-    fn of(table: Table, root: &Path) -> Self {
+    pub(super) fn of(table: Table, root: &Path) -> Self {
         Self {
             root: root.to_owned(),
             known: known(&table, root),

@@ -2,7 +2,7 @@
 
 use super::fault::Fault;
 use super::ffi::{Dcmi, Place};
-use crate::model::{Absent, Device, Reading};
+use crate::model::{Device, Reading};
 use crate::probe::refusals::Refusals;
 use crate::probe::vendor::Answer;
 use std::cell::Cell;
@@ -96,13 +96,13 @@ impl<'a> Round<'a> {
         question: Question,
         ask: impl FnOnce(&Dcmi, Place) -> Result<T, Fault>,
     ) -> Reading<T> {
-        if self.busy.get() {
-            return Err(Absent::TimedOut);
-        }
         let fault = Cell::new(None);
         let lasting = |_| fault.get().is_some_and(Fault::lasting);
         self.unit.refusals.ask(question, lasting, || {
-            let answer = ask(&self.unit.library, self.unit.place);
+            let answer = match self.busy.get() {
+                true => Err(Fault::Busy),
+                false => ask(&self.unit.library, self.unit.place),
+            };
             self.tally(answer.as_ref().err().copied());
             answer.map_err(|why| {
                 fault.set(Some(why));

@@ -19,7 +19,7 @@ catalogue! { probe:
     probe_host_works();
     probe_next_no_hardware(vendor);
     probe_next_recreate();
-    probe_next_library_path(path);
+    probe_next_library_path(first, second);
     probe_next_held(vendor);
     probe_next_container_ascend();
 }
