@@ -4,6 +4,7 @@
 
 use crate::ascend::{A3, MIB, VERSIONS, a2, device, eight, sampled};
 use crate::cambricon::{once, steady};
+use crate::contract::Program;
 use crate::support::small::{Fake, all, expect};
 use nameplate::model::{Absent, Event, EventKind, Metric as M, ProbeHint, ProbeStatus};
 use nameplate::probe::vendor::{Answer, Vendor};
@@ -269,4 +270,57 @@ fn the_whole_program_says_who_holds_the_npu() {
     let message = ours["message"].as_str().unwrap();
     assert!(message.contains("held by another container"), "{message}");
     assert!(ours["next"].as_str().unwrap().contains("--privileged"));
+}
+
+/// The loader's library is broken, and the tool is on the path.
+#[test]
+fn the_whole_program_reads_npu_smi_where_the_library_cannot_be_loaded() {
+    let usual = ["bin/npu-smi", "sbin/npu-smi", "dcmi/libdcmi.so"];
+    if usual
+        .iter()
+        .any(|path| Path::new("/usr/local").join(path).exists())
+    {
+        #[allow(clippy::print_stderr, reason = "a test says that it did nothing")]
+        {
+            eprintln!("ignored: this host has Ascend's own tools");
+        }
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("libdcmi.so"), "no library").unwrap();
+    let table = "\
+| npu-smi 24.1.rc3                 Version: 24.1.rc3                              |
+| 3     910B4     | OK            | 171.5       52                0    / 0        |
+| 0               | 0000:42:00.0  | 61          0    / 0          20480/ 32768    |
+";
+    std::fs::write(folder.path().join("table"), table).unwrap();
+    // Another process writes it: a child of some other test would hold the file open, and nobody could run it.
+    let made = std::process::Command::new("sh")
+        .args(["-c", "printf '#!/bin/sh\\ncat \"$0.txt\"' >npu-smi && chmod 755 npu-smi && mv table npu-smi.txt"])
+        .current_dir(folder.path())
+        .status();
+    assert!(made.unwrap().success());
+    let folder = folder.path().to_str().unwrap();
+    let mut program = Program::new(&["once", "--format", "json", "--no-record"])
+        .env("LD_LIBRARY_PATH", folder)
+        .env("PATH", &format!("{folder}:/usr/bin:/bin"));
+    let output = program.command.output().unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let ours = document["probes"].as_array().unwrap();
+    let ours = ours
+        .iter()
+        .find(|probe| probe["vendor"] == "ascend")
+        .unwrap();
+    assert_eq!(
+        (&ours["status"], &ours["library"]),
+        (&"ok".into(), &"npu-smi".into())
+    );
+    assert!(ours["message"].as_str().unwrap().contains("file too short"));
+    let device = &document["devices"][0];
+    assert_eq!(device["id"], "0000:42:00.0");
+    assert_eq!(
+        (&device["name"], &device["power_w"]),
+        (&"910B4".into(), &171.5.into())
+    );
+    assert_eq!(device["utilization_ratio"], 0.61);
 }

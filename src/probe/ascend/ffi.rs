@@ -41,6 +41,9 @@ pub(super) enum Place {
     Device(c_int),
 }
 
+/// A card's id with the places of its chips.
+pub(super) type Card = (c_int, Result<Vec<Place>, Fault>);
+
 /// What a chip is, in the driver's words.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Chip {
@@ -163,6 +166,8 @@ plain_calls! {
         c"dcmi_get_card_list" else c"dcmi_get_card_num_list";
     list_devices(list: &mut [c_int; CARDS], count: &mut c_int, room: c_int) = c"dcmiv2_get_device_list";
     count_chips(card: c_int, chips: &mut c_int, mcu: &mut c_int, cpu: &mut c_int) = c"dcmi_get_device_id_in_card";
+    // Older, and with the management controller.
+    count_devices(card: c_int, out: &mut c_int) = c"dcmi_get_device_num_in_card";
     logic_id_v1(out: &mut c_int, card: c_int, chip: c_int) = c"dcmi_get_device_logic_id";
     physical_id_v1(logic: c_uint, out: &mut c_uint) = c"dcmi_get_device_phyid_from_logicid";
     physical_id_v2(device: c_int, out: &mut c_uint) = c"dcmiv2_get_chip_phy_id_by_dev_id";
@@ -229,6 +234,11 @@ impl Dcmi {
         }
     }
 
+    /// Waits until no call has the turn, or has lost it: listing goes wrong with the first call that gets none.
+    pub(super) fn settle(&self) {
+        self.gate.settle();
+    }
+
     fn is_by_device(&self) -> bool {
         self.by_device.load(Ordering::Relaxed)
     }
@@ -248,10 +258,15 @@ impl Dcmi {
     ///
     /// # Errors
     /// There is no list.
-    pub(super) fn cards(&self) -> Result<Vec<(c_int, Result<Vec<Place>, Fault>)>, Fault> {
+    pub(super) fn cards(&self) -> Result<Vec<Card>, Fault> {
         let chips = |card| {
             let (mut chips, mut mcu, mut cpu) = (0, 0, 0);
-            self.count_chips(card, &mut chips, &mut mcu, &mut cpu)?;
+            match self.count_chips(card, &mut chips, &mut mcu, &mut cpu) {
+                Err(Fault::Missing | Fault::Code(NOT_SUPPORTED)) => {
+                    self.count_devices(card, &mut chips)?;
+                }
+                counted => counted?,
+            }
             // The MCU's id is the next after the chips'; no card has more than a handful.
             if !(0..=16).contains(&chips) {
                 return Err(Fault::Count(chips));
@@ -352,7 +367,7 @@ impl Dcmi {
         Ok(text(&version))
     }
 
-    /// In tenths of a watt.
+    /// In tenths of a watt. The driver exports an item named "power_limit" first: on some boards this might be a limit.
     pub(super) fn power(&self, place: Place) -> Result<c_int, Fault> {
         let mut power = 0;
         self.get_power(place, &mut power).map(|()| power)

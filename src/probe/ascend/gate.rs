@@ -42,6 +42,11 @@ impl Gate {
         self.enter_within(PATIENCE, STUCK)
     }
 
+    /// Waits for as long as a call can keep its turn.
+    pub(super) fn settle(&self) {
+        drop(self.enter_within(STUCK * 2, STUCK));
+    }
+
     fn enter_within(&self, patience: Duration, stuck: Duration) -> Option<Turn<'_>> {
         let until = Instant::now() + patience;
         let mut turns = self.locked();

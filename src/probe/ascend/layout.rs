@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_uint, c_ulong};
 
 /// `dcmi_chip_info_v2`; the older structure ends before `npu_name`.
 #[repr(C)]
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ChipInfo {
     pub(super) kind: [u8; 32],
     pub(super) name: [u8; 32],
@@ -116,18 +116,6 @@ const _: () = {
     assert!(size_of::<ProcessMemory>() == 16);
     assert!(size_of::<Die>() == 20);
 };
-
-impl Default for ChipInfo {
-    fn default() -> Self {
-        Self {
-            kind: [0; 32],
-            name: [0; 32],
-            version: [0; 32],
-            aicores: 0,
-            npu_name: [0; 32],
-        }
-    }
-}
 
 impl Default for MemoryInfo {
     fn default() -> Self {

@@ -146,6 +146,7 @@ impl Ascend {
     }
 
     fn open_library(&self, library: &Arc<Dcmi>) -> Result<Opened, Box<ProbeReport>> {
+        library.settle();
         self.start(library)
             .map_err(|fault| self.failed(fault, "initialising DCMI", library))?;
         let listing = devices::list(library, &self.options.root)
@@ -248,8 +249,8 @@ impl Vendor for Ascend {
         }
     }
 
-    /// The library measures PCIe traffic over a time of its caller's choice, in whole GB/s, and disturbs profilers: it is
-    /// not asked.
+    /// The library measures PCIe traffic in whole GB/s, on bare metal, and not while a profiler runs; which way its numbers
+    /// go is not documented. It is not asked.
     fn needs_blocking_pcie(&self, _device: &DeviceId) -> bool {
         false
     }

@@ -464,13 +464,23 @@ pub extern "C" fn dcmi_get_device_id_in_card(
     cpu: *mut c_int,
 ) -> c_int {
     code(answer(Place::Chip(id, 0), "card").and_then(|_| {
-        let count = devices()
-            .iter()
-            .filter(|device| card_of(device) == id)
-            .count();
+        let devices = devices();
+        let is_chip =
+            |device: &&Table| card_of(device) == id && number_of(device, "type").unwrap_or(0) == 0;
+        let count = devices.iter().filter(is_chip).count();
         put(chips, count as c_int)?;
         put(mcu, count as c_int)?;
         put(cpu, -1)
+    }))
+}
+
+/// With the management controller, as the older call counts.
+#[unsafe(no_mangle)]
+pub extern "C" fn dcmi_get_device_num_in_card(id: c_int, count: *mut c_int) -> c_int {
+    code(answer(Place::Chip(id, 0), "card").and_then(|_| {
+        let devices = devices();
+        let ours = devices.iter().filter(|device| card_of(device) == id);
+        put(count, ours.count() as c_int)
     }))
 }
 
