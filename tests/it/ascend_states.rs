@@ -5,9 +5,15 @@
 use crate::ascend::{A3, MIB, VERSIONS, a2, device, eight, sampled};
 use crate::cambricon::{once, steady};
 use crate::contract::Program;
+use crate::stage::{BEGAN, Stage};
 use crate::support::small::{Fake, all, expect};
-use nameplate::model::{Absent, Event, EventKind, Metric as M, ProbeHint, ProbeStatus};
+use jiff::SignedDuration;
+use nameplate::app::keymap::Key;
+use nameplate::model::{
+    Absent, Change, Event, EventKind, Metric as M, ProbeHint, ProbeStatus, Sample, Tick,
+};
 use nameplate::probe::vendor::{Answer, Vendor};
+use nameplate::units::MonoTime;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -270,6 +276,51 @@ fn the_whole_program_says_who_holds_the_npu() {
     let message = ours["message"].as_str().unwrap();
     assert!(message.contains("held by another container"), "{message}");
     assert!(ours["next"].as_str().unwrap().contains("--privileged"));
+}
+
+/// What the probe says of a scenario, as ticks.
+fn ticks(fake: &Fake, count: u64) -> Vec<Tick> {
+    let (probe, opened) = fake.open();
+    (1..=count)
+        .map(|second| {
+            let mono = MonoTime(1_000_000_000_000_000 + second * 1_000_000_000);
+            let samples = opened.devices.iter().map(|device| Sample {
+                device: device.id.clone(),
+                at: mono,
+                readings: all(&*probe, &device.id).1,
+            });
+            let devices = opened.devices.iter().cloned().map(Change::Device);
+            Tick {
+                seq: second,
+                at: BEGAN + SignedDuration::from_secs(second.cast_signed()),
+                mono,
+                interval: Duration::from_secs(1),
+                dropped: 0,
+                samples: samples.collect(),
+                host: None,
+                changes: devices.filter(|_| second == 1).collect(),
+                events: Vec::new(),
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn the_screen_shows_a_single_card_and_a_card_of_two_chips() {
+    let scenario = [
+        VERSIONS.to_owned(),
+        a2(0, ""),
+        a2(
+            1,
+            "reasons = 0x404\ntemperature = 94\nfrequency_7 = 1100\npower = 2310",
+        ),
+        device(2, 0, &[A3, "bus = 0x9d", "power = 4821"]),
+        device(2, 1, &[A3, "bus = 0x9f"]),
+    ];
+    let mut stage = Stage::live(&ticks(&Fake::dcmi(&scenario.concat()), 20));
+    insta::assert_snapshot!("ascend_overview_120x40", stage.text(120, 40));
+    stage.press(Key::Enter);
+    insta::assert_snapshot!("ascend_device_120x40", stage.text(120, 40));
 }
 
 /// The loader's library is broken, and the tool is on the path.

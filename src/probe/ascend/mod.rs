@@ -119,11 +119,10 @@ impl Ascend {
             return Ok(Arc::clone(library));
         }
         let library = Dcmi::load(&self.options).map_err(|refused| {
-            let (status, hint) = match (refused.forbidden, &self.options.library) {
-                (true, _) => (ProbeStatus::NoPermission, ProbeHint::Permission),
-                (false, Some(_)) => (ProbeStatus::NoLibrary, ProbeHint::Unknown),
-                (false, None) => {
-                    let hint = presence::look(&self.options.root).hint(false);
+            let (status, hint) = match refused.forbidden {
+                true => (ProbeStatus::NoPermission, ProbeHint::Permission),
+                false => {
+                    let hint = presence::hint_without_library(&self.options, &refused.message);
                     (ProbeStatus::NoLibrary, hint)
                 }
             };
@@ -165,7 +164,7 @@ impl Ascend {
         let mut report = match listing.units.is_empty() {
             false => self.report(ProbeStatus::Ok, ProbeHint::Nothing),
             true => {
-                let hint = presence::look(&self.options.root).hint(true);
+                let hint = presence::look(&self.options.root).hint();
                 self.report(ProbeStatus::NoDevice, hint)
             }
         };

@@ -44,14 +44,10 @@ fn rated_watts(raw: u32) -> Reading<f64> {
     }
 }
 
-/// Bytes of a total in MiB. What does not fit 64 bits of bytes is kept as the library said it.
+/// Bytes of a total in MiB. What cannot be is kept as the library said it.
 fn total_bytes(mib: u64) -> Reading<f64> {
-    let bytes = mib.checked_mul(1 << 20).filter(|bytes| *bytes < 1 << 50);
-    bytes
-        .map_or(Err(()), |bytes| {
-            plausible::memory_total(bytes).map_err(|_| ())
-        })
-        .map_err(|()| Absent::Implausible(mib as f64))
+    let bytes = plausible::memory_total(mib.saturating_mul(1 << 20));
+    bytes.map_err(|_| Absent::Implausible(mib as f64))
 }
 
 /// Sets the memory in use and in all.
