@@ -11,6 +11,7 @@ pub mod platform;
 mod play;
 pub mod playback;
 mod support;
+mod tools;
 mod update;
 pub mod verdicts;
 pub mod words;

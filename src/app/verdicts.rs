@@ -1,5 +1,6 @@
 //! Verdicts in words: causes, the numbers that they rest on, and what to do next.
 
+use super::tools::{self, About};
 use super::words::{self, Signs};
 use crate::model::{
     Cause, Comparison, Confidence, DeviceView, Episode, Evidence, KnownKind, Level, Rejected,
@@ -245,7 +246,7 @@ pub fn next(
     view: &DeviceView,
     t: Catalogue,
 ) -> Vec<(String, Option<String>)> {
-    let index = view.device.index;
+    let tool = |about| tools::command(about, &view.device, t);
     let own = view.processes.as_ref().ok().and_then(|list| {
         let ours = list
             .iter()
@@ -258,7 +259,6 @@ pub fn next(
         .ok()
         .map(|address| t.findings_next_link(address));
     let with = |f: fn(&Catalogue, u32) -> Text| own.map(|pid| f(&t, pid));
-    let health = || Some(t.findings_next_health(index));
     let mut steps: Vec<(Text, Option<Text>)> = match cause {
         Cause::CollectiveWait => vec![
             (
@@ -268,7 +268,7 @@ pub fn next(
             (t.verdict_step_nccl(), Some(t.verdict_run_nccl())),
         ],
         Cause::PcieLink => vec![(t.verdict_step_link(), link)],
-        Cause::PcieSaturated => vec![(t.verdict_step_topology(), Some(t.verdict_run_topology()))],
+        Cause::PcieSaturated => vec![(t.verdict_step_topology(), tool(About::Topology))],
         Cause::InputStarved | Cause::CompilePause => {
             vec![(
                 t.verdict_step_workers(),
@@ -282,25 +282,22 @@ pub fn next(
         )],
         Cause::NetworkIo => vec![(t.verdict_step_network(), Some(t.verdict_run_network()))],
         Cause::PowerCap | Cause::PlateMismatch => {
-            vec![(t.verdict_step_power(), Some(t.findings_next_power(index)))]
+            vec![(t.verdict_step_power(), tool(About::Power))]
         }
         Cause::PowerDrift | Cause::PowerBrake => {
-            vec![(t.verdict_step_clocks(), Some(t.findings_next_clocks(index)))]
+            vec![(t.verdict_step_clocks(), tool(About::Clocks))]
         }
         Cause::Thermal => vec![
-            (t.verdict_step_clocks(), Some(t.findings_next_clocks(index))),
+            (t.verdict_step_clocks(), tool(About::Clocks)),
             (t.verdict_step_cool(), None),
         ],
         Cause::ClockLocked => vec![
-            (t.verdict_step_clocks(), Some(t.findings_next_clocks(index))),
-            (
-                t.verdict_step_reset_clocks(),
-                Some(t.verdict_run_reset_clocks(index)),
-            ),
+            (t.verdict_step_clocks(), tool(About::Clocks)),
+            (t.verdict_step_reset_clocks(), tool(About::ReleaseClocks)),
         ],
         Cause::LaunchBound | Cause::MemoryBound => vec![(t.verdict_step_batch(), None)],
         Cause::MemoryLeak => {
-            vec![(t.verdict_step_leak(), Some(t.verdict_run_memory(index)))]
+            vec![(t.verdict_step_leak(), tool(About::Memory))]
         }
         Cause::HostMemory => {
             vec![(
@@ -309,20 +306,17 @@ pub fn next(
             )]
         }
         Cause::EccXid if evidence.iter().any(|e| e.witness == Witness::Xid) => {
-            vec![(t.verdict_step_kernel(), Some(t.findings_next_kernel()))]
+            vec![(t.verdict_step_kernel(), tool(About::Kernel))]
         }
-        Cause::EccXid => vec![(t.verdict_step_health(), health())],
+        Cause::EccXid => vec![(t.verdict_step_health(), tool(About::Health))],
         Cause::NvlinkDown => {
-            vec![(t.verdict_step_nvlink(), Some(t.verdict_run_nvlink(index)))]
+            vec![(t.verdict_step_nvlink(), tool(About::Links))]
         }
         Cause::DeviceLost | Cause::CounterFrozen => {
-            vec![(t.verdict_step_kernel(), Some(t.findings_next_kernel()))]
+            vec![(t.verdict_step_kernel(), tool(About::Kernel))]
         }
         Cause::Straggler => {
-            vec![(
-                t.verdict_step_straggler(),
-                Some(t.findings_next_clocks(index)),
-            )]
+            vec![(t.verdict_step_straggler(), tool(About::Clocks))]
         }
         Cause::IdleBilled => {
             let command = own.map(|pid| t.findings_next_processes(pid));

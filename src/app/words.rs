@@ -1,5 +1,6 @@
 //! Known facts in words, for the screen in its language and for documents in English.
 
+use super::tools::{self, About};
 use crate::model::{
     Absent, Charge, DeviceView, Disagreement, Known, KnownKind, ProbeHint, ProbeReport,
     ProbeStatus, StateWord, Vendor,
@@ -234,7 +235,7 @@ pub fn recovery(action: u32, t: Catalogue) -> Cow<'static, str> {
 /// The next command for the worst known fact, and whether it is worth asking the provider.
 #[must_use]
 pub fn next(view: &DeviceView, t: Catalogue) -> Option<(Cow<'static, str>, bool)> {
-    let index = view.device.index;
+    let tool = |about| tools::command(about, &view.device, t);
     let Known { kind, .. } = view.known.first()?;
     // A device that is busy without work behind a narrow link is asked about its link first.
     let narrow = view
@@ -247,14 +248,14 @@ pub fn next(view: &DeviceView, t: Catalogue) -> Option<(Cow<'static, str>, bool)
     };
     match kind {
         KnownKind::Lost { .. } | KnownKind::Silent { .. } | KnownKind::Xid { .. } => {
-            Some((t.findings_next_kernel(), true))
+            Some((tool(About::Kernel)?, true))
         }
         KnownKind::RecoveryAction { .. }
         | KnownKind::Uncorrected { .. }
-        | KnownKind::Remap { .. } => Some((t.findings_next_health(index), true)),
-        KnownKind::Braked => Some((t.findings_next_clocks(index), true)),
+        | KnownKind::Remap { .. } => Some((tool(About::Health)?, true)),
+        KnownKind::Braked => Some((tool(About::Clocks)?, true)),
         KnownKind::SlowedByHeat { .. } | KnownKind::Hot { .. } | KnownKind::MemoryHot { .. } => {
-            Some((t.findings_next_clocks(index), false))
+            Some((tool(About::Clocks)?, false))
         }
         KnownKind::Narrow { bridge, usual, .. } => {
             let own = view.device.pci_address.ok().map(|a| a.to_string());
@@ -266,7 +267,7 @@ pub fn next(view: &DeviceView, t: Catalogue) -> Option<(Cow<'static, str>, bool)
         }
         KnownKind::LimitBelowPlate { .. }
         | KnownKind::DefaultBelowRated { .. }
-        | KnownKind::HeldBelowLimit { .. } => Some((t.findings_next_power(index), true)),
+        | KnownKind::HeldBelowLimit { .. } => Some((tool(About::Power)?, true)),
         KnownKind::BusyAtLowPower { .. } | KnownKind::Idle { .. } => {
             let processes = view.processes.as_ref().ok()?;
             let ours = processes

@@ -290,7 +290,7 @@ pub struct DeviceView {
     pub power_kind: &'static str,
     /// `gpu`, `board` or `module`.
     pub power_scope: &'static str,
-    /// `driver_default`, `table` or `config`.
+    /// `driver_default`, `driver_rated` (a driver that has no default limit), `table` or `config`.
     pub plate_power_source: Option<&'static str>,
     pub rated_power_source: Option<Arc<str>>,
     pub temperature_sensor: Option<&'static str>,

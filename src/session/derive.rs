@@ -106,9 +106,10 @@ fn power(source: &Source<'_>, entry: Option<&PlateEntry>, derived: &mut Derived)
     let plate = default.or(told).or(table);
     derived.power_kind = kind;
     derived.power_scope = scope;
-    derived.plate_power_source = match (default.or(told).reading, table.reading) {
-        (Ok(_), _) => Some("driver_default"),
-        (_, Ok(_)) => Some("table"),
+    derived.plate_power_source = match (default.reading, told.reading, table.reading) {
+        (Ok(_), ..) => Some("driver_default"),
+        (_, Ok(_), _) => Some("driver_rated"),
+        (_, _, Ok(_)) => Some("table"),
         _ => None,
     };
     let rated = entry.filter(|e| &*e.confidence != "low" && e.power_w.is_some());

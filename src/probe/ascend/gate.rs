@@ -8,9 +8,9 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a call waits for its turn. Below the shortest deadline of a sweep's call (50 ms), so that a device whose call did
-/// not get its turn is late, and not out of the sweep.
-const PATIENCE: Duration = Duration::from_millis(40);
+/// How long a call waits for its turn. Well below the deadline of a sweep's call at the usual interval (250 ms), so that a
+/// device whose call did not get its turn is late, and not out of the sweep.
+const PATIENCE: Duration = Duration::from_millis(100);
 /// A call that takes longer hangs; Huawei's own monitor waits as long.
 const STUCK: Duration = Duration::from_secs(1);
 

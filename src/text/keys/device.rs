@@ -37,6 +37,7 @@ catalogue! { device:
     device_limit_range(low, high);
     device_rated();
     device_plate_source_driver();
+    device_plate_source_rated();
     device_plate_source_table();
     device_plate_source_config();
     device_energy();

@@ -103,6 +103,7 @@ impl Page<'_> {
         let watts = |w: f64| format!("{w:.0} W");
         let plate_source = match view.plate_power_source {
             Some("driver_default") => t.device_plate_source_driver(),
+            Some("driver_rated") => t.device_plate_source_rated(),
             Some("table") => t.device_plate_source_table(),
             Some(_) => t.device_plate_source_config(),
             None => Cow::Borrowed(""),
