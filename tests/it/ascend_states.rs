@@ -147,6 +147,9 @@ fn error_codes_that_come_and_go_are_events() {
             "error code 80C98009 is cleared",
         ]
     );
+    // What was told is not told again after the library was opened anew.
+    probe.open().unwrap();
+    assert_eq!(look("[0x8C084E00]"), Vec::<String>::new());
     assert_eq!(look("[]"), ["error code 8C084E00 is cleared"]);
 }
 

@@ -2,13 +2,16 @@
 //! device that hangs holds up only its own.
 
 use super::unit::{Question, Round};
-use crate::model::{Event, EventKind};
+use crate::model::{DeviceId, Event, EventKind};
+use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Events that wait to be handed on.
 #[derive(Debug, Default)]
 pub(super) struct Events {
+    /// The codes that were set at the last look, over every opening of the library.
+    known: Mutex<HashMap<DeviceId, Vec<u32>>>,
     waiting: Mutex<Vec<Event>>,
     came: Condvar,
 }
@@ -33,7 +36,10 @@ impl Events {
         let Ok(mut codes) = codes else { return };
         codes.sort_unstable();
         codes.dedup();
-        let before = round.unit.take_codes(codes.clone());
+        let before = {
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.insert(round.unit.device.id.clone(), codes.clone())
+        };
         let known = before.as_deref().unwrap_or_default();
         let came = codes.iter().filter(|code| !known.contains(code));
         let went = known.iter().filter(|code| !codes.contains(code));

@@ -67,6 +67,7 @@ pub(super) fn set_memory(readings: &mut Readings, total: Reading<u64>, used: Rea
 
 /// Everything that changes from tick to tick.
 pub(super) fn sample(round: &Round<'_>, root: &Path, readings: &mut Readings) {
+    // npu-smi calls a device OK whose health is not 0, as long as no error code is set.
     let health = round.ask(Question::Health, |library, place| library.health(place));
     readings.set(
         Metric::Health,

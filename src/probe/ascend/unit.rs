@@ -6,7 +6,7 @@ use crate::model::{Device, Reading};
 use crate::probe::refusals::Refusals;
 use crate::probe::vendor::Answer;
 use std::cell::Cell;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// A question that a device may refuse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,8 +37,6 @@ pub(super) struct Unit {
     pub(super) place: Place,
     /// The chip that says the power of the whole card, where chips do not say their own.
     pub(super) card_power: Option<Place>,
-    /// The error codes that were set at the last look; `None` before the first.
-    codes: Mutex<Option<Vec<u32>>>,
     refusals: Refusals<Question>,
 }
 
@@ -54,15 +52,8 @@ impl Unit {
             library,
             place,
             card_power,
-            codes: Mutex::default(),
             refusals: Refusals::default(),
         }
-    }
-
-    /// Keeps the error codes that are set now, and gives those of the last look.
-    pub(super) fn take_codes(&self, now: Vec<u32>) -> Option<Vec<u32>> {
-        let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
-        codes.replace(now)
     }
 }
 
