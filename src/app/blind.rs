@@ -1,8 +1,10 @@
 //! Which evidence is out of reach here, in words: rules that need it stay silent, and that must be told.
 
 use super::verdicts::witness;
+use super::words::{probe_next, probe_status};
 use crate::model::{
-    Absent, CannotSee, DeviceId, DeviceView, Figure, Snapshot, SourceKind, Witness,
+    Absent, CannotSee, DeviceId, DeviceView, Figure, ProbeHint, ProbeReport, ProbeStatus, Snapshot,
+    SourceKind, Witness,
 };
 use crate::text::Catalogue;
 
@@ -117,7 +119,33 @@ pub fn cannot_see(snapshot: &Snapshot, t: Catalogue) -> Vec<CannotSee> {
         t,
     ));
     list.extend(of_host(snapshot, log, t));
+    list.extend(
+        snapshot
+            .probes
+            .iter()
+            .filter_map(|probe| of_vendor(probe, t)),
+    );
     list
+}
+
+/// A vendor whose devices are here and cannot be read.
+fn of_vendor(probe: &ProbeReport, t: Catalogue) -> Option<CannotSee> {
+    let is_here = !matches!(probe.hint, ProbeHint::Nothing | ProbeHint::NoHardware);
+    let unread = matches!(
+        probe.status,
+        ProbeStatus::NoLibrary
+            | ProbeStatus::NoDevice
+            | ProbeStatus::Mismatch
+            | ProbeStatus::NoPermission
+    );
+    (is_here && unread).then(|| CannotSee {
+        evidence: "devices",
+        label: t.blind_vendor(probe.vendor.word()).into_owned(),
+        devices: Vec::new(),
+        reason: probe_status(probe, t).into_owned(),
+        how: probe_next(probe, t).unwrap_or_default().into_owned(),
+        columns: None,
+    })
 }
 
 /// One piece of evidence, where devices lack it.

@@ -96,6 +96,7 @@ pub fn support_lines(snapshot: &Snapshot, view: &DeviceView) -> String {
         Figure::PcieWidthMax,
         Figure::PcieRx,
         Figure::PcieTx,
+        Figure::PcieBoth,
         Figure::PcieUsable,
     ] {
         match view.figures.get(figure).reading {

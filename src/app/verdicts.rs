@@ -1,6 +1,6 @@
 //! Verdicts in words: causes, the numbers that they rest on, and what to do next.
 
-use super::tools::{self, About};
+use super::tools;
 use super::words::{self, Signs};
 use crate::model::{
     Cause, Comparison, Confidence, DeviceView, Episode, Evidence, KnownKind, Level, Rejected,
@@ -246,7 +246,7 @@ pub fn next(
     view: &DeviceView,
     t: Catalogue,
 ) -> Vec<(String, Option<String>)> {
-    let tool = |about| tools::command(about, &view.device, t);
+    let index = view.device.index;
     let own = view.processes.as_ref().ok().and_then(|list| {
         let ours = list
             .iter()
@@ -259,6 +259,7 @@ pub fn next(
         .ok()
         .map(|address| t.findings_next_link(address));
     let with = |f: fn(&Catalogue, u32) -> Text| own.map(|pid| f(&t, pid));
+    let health = || Some(t.findings_next_health(index));
     let mut steps: Vec<(Text, Option<Text>)> = match cause {
         Cause::CollectiveWait => vec![
             (
@@ -268,7 +269,7 @@ pub fn next(
             (t.verdict_step_nccl(), Some(t.verdict_run_nccl())),
         ],
         Cause::PcieLink => vec![(t.verdict_step_link(), link)],
-        Cause::PcieSaturated => vec![(t.verdict_step_topology(), tool(About::Topology))],
+        Cause::PcieSaturated => vec![(t.verdict_step_topology(), Some(t.verdict_run_topology()))],
         Cause::InputStarved | Cause::CompilePause => {
             vec![(
                 t.verdict_step_workers(),
@@ -282,22 +283,25 @@ pub fn next(
         )],
         Cause::NetworkIo => vec![(t.verdict_step_network(), Some(t.verdict_run_network()))],
         Cause::PowerCap | Cause::PlateMismatch => {
-            vec![(t.verdict_step_power(), tool(About::Power))]
+            vec![(t.verdict_step_power(), Some(t.findings_next_power(index)))]
         }
         Cause::PowerDrift | Cause::PowerBrake => {
-            vec![(t.verdict_step_clocks(), tool(About::Clocks))]
+            vec![(t.verdict_step_clocks(), Some(t.findings_next_clocks(index)))]
         }
         Cause::Thermal => vec![
-            (t.verdict_step_clocks(), tool(About::Clocks)),
+            (t.verdict_step_clocks(), Some(t.findings_next_clocks(index))),
             (t.verdict_step_cool(), None),
         ],
         Cause::ClockLocked => vec![
-            (t.verdict_step_clocks(), tool(About::Clocks)),
-            (t.verdict_step_reset_clocks(), tool(About::ReleaseClocks)),
+            (t.verdict_step_clocks(), Some(t.findings_next_clocks(index))),
+            (
+                t.verdict_step_reset_clocks(),
+                Some(t.verdict_run_reset_clocks(index)),
+            ),
         ],
         Cause::LaunchBound | Cause::MemoryBound => vec![(t.verdict_step_batch(), None)],
         Cause::MemoryLeak => {
-            vec![(t.verdict_step_leak(), tool(About::Memory))]
+            vec![(t.verdict_step_leak(), Some(t.verdict_run_memory(index)))]
         }
         Cause::HostMemory => {
             vec![(
@@ -306,17 +310,20 @@ pub fn next(
             )]
         }
         Cause::EccXid if evidence.iter().any(|e| e.witness == Witness::Xid) => {
-            vec![(t.verdict_step_kernel(), tool(About::Kernel))]
+            vec![(t.verdict_step_kernel(), Some(t.findings_next_kernel()))]
         }
-        Cause::EccXid => vec![(t.verdict_step_health(), tool(About::Health))],
+        Cause::EccXid => vec![(t.verdict_step_health(), health())],
         Cause::NvlinkDown => {
-            vec![(t.verdict_step_nvlink(), tool(About::Links))]
+            vec![(t.verdict_step_nvlink(), Some(t.verdict_run_nvlink(index)))]
         }
         Cause::DeviceLost | Cause::CounterFrozen => {
-            vec![(t.verdict_step_kernel(), tool(About::Kernel))]
+            vec![(t.verdict_step_kernel(), Some(t.findings_next_kernel()))]
         }
         Cause::Straggler => {
-            vec![(t.verdict_step_straggler(), tool(About::Clocks))]
+            vec![(
+                t.verdict_step_straggler(),
+                Some(t.findings_next_clocks(index)),
+            )]
         }
         Cause::IdleBilled => {
             let command = own.map(|pid| t.findings_next_processes(pid));
@@ -336,10 +343,7 @@ pub fn next(
     if is_the_providers(cause) {
         steps.push((t.verdict_step_support(), None));
     }
-    steps
-        .into_iter()
-        .map(|(text, command)| (text.into_owned(), command.map(Cow::into_owned)))
-        .collect()
+    tools::steps(view, steps)
 }
 
 /// A cause in a few words.

@@ -1,6 +1,6 @@
 //! Known facts in words, for the screen in its language and for documents in English.
 
-use super::tools::{self, About};
+use super::tools;
 use crate::model::{
     Absent, Charge, DeviceView, Disagreement, Known, KnownKind, ProbeHint, ProbeReport,
     ProbeStatus, StateWord, Vendor,
@@ -235,7 +235,12 @@ pub fn recovery(action: u32, t: Catalogue) -> Cow<'static, str> {
 /// The next command for the worst known fact, and whether it is worth asking the provider.
 #[must_use]
 pub fn next(view: &DeviceView, t: Catalogue) -> Option<(Cow<'static, str>, bool)> {
-    let tool = |about| tools::command(about, &view.device, t);
+    let (command, provider) = next_of_nvidia(view, t)?;
+    Some((tools::command(view, command)?, provider))
+}
+
+fn next_of_nvidia(view: &DeviceView, t: Catalogue) -> Option<(Cow<'static, str>, bool)> {
+    let index = view.device.index;
     let Known { kind, .. } = view.known.first()?;
     // A device that is busy without work behind a narrow link is asked about its link first.
     let narrow = view
@@ -248,14 +253,14 @@ pub fn next(view: &DeviceView, t: Catalogue) -> Option<(Cow<'static, str>, bool)
     };
     match kind {
         KnownKind::Lost { .. } | KnownKind::Silent { .. } | KnownKind::Xid { .. } => {
-            Some((tool(About::Kernel)?, true))
+            Some((t.findings_next_kernel(), true))
         }
         KnownKind::RecoveryAction { .. }
         | KnownKind::Uncorrected { .. }
-        | KnownKind::Remap { .. } => Some((tool(About::Health)?, true)),
-        KnownKind::Braked => Some((tool(About::Clocks)?, true)),
+        | KnownKind::Remap { .. } => Some((t.findings_next_health(index), true)),
+        KnownKind::Braked => Some((t.findings_next_clocks(index), true)),
         KnownKind::SlowedByHeat { .. } | KnownKind::Hot { .. } | KnownKind::MemoryHot { .. } => {
-            Some((tool(About::Clocks)?, false))
+            Some((t.findings_next_clocks(index), false))
         }
         KnownKind::Narrow { bridge, usual, .. } => {
             let own = view.device.pci_address.ok().map(|a| a.to_string());
@@ -267,7 +272,7 @@ pub fn next(view: &DeviceView, t: Catalogue) -> Option<(Cow<'static, str>, bool)
         }
         KnownKind::LimitBelowPlate { .. }
         | KnownKind::DefaultBelowRated { .. }
-        | KnownKind::HeldBelowLimit { .. } => Some((tool(About::Power)?, true)),
+        | KnownKind::HeldBelowLimit { .. } => Some((t.findings_next_power(index), true)),
         KnownKind::BusyAtLowPower { .. } | KnownKind::Idle { .. } => {
             let processes = view.processes.as_ref().ok()?;
             let ours = processes
@@ -356,16 +361,6 @@ pub fn probe_status(report: &ProbeReport, t: Catalogue) -> Cow<'static, str> {
     }
 }
 
-/// The flag that names another library of a vendor's.
-const fn library_flag(vendor: Vendor) -> &'static str {
-    match vendor {
-        Vendor::Ascend => "--dcmi-library",
-        Vendor::Cambricon => "--cndev-library",
-        Vendor::Gaudi => "--hlml-library",
-        _ => "--nvml-library",
-    }
-}
-
 /// Where the libraries are that Ascend's needs.
 const ASCEND_LIBRARIES: [&str; 2] = [
     "/usr/local/Ascend/driver/lib64/driver",
@@ -379,10 +374,15 @@ pub fn probe_next(report: &ProbeReport, t: Catalogue) -> Option<Cow<'static, str
         ProbeHint::Nothing => None,
         ProbeHint::NoHardware => Some(t.probe_next_no_hardware(report.vendor.word())),
         ProbeHint::InstallDriver => Some(t.probe_next_install_driver(report.vendor.word())),
-        ProbeHint::ContainerWithoutDevices => Some(match report.vendor {
-            Vendor::Ascend => t.probe_next_container_ascend(),
-            _ => t.probe_next_container_flag(),
-        }),
+        ProbeHint::ContainerWithoutDevices if report.vendor == Vendor::Nvidia => {
+            Some(t.probe_next_container_flag())
+        }
+        ProbeHint::ContainerWithoutDevices if report.vendor == Vendor::Ascend => {
+            Some(t.probe_next_container_ascend())
+        }
+        ProbeHint::ContainerWithoutDevices => {
+            Some(t.probe_next_container_devices(tools::container_devices(report.vendor)))
+        }
         ProbeHint::Restart => Some(t.probe_next_reload()),
         ProbeHint::Permission => Some(t.probe_next_group(match report.vendor {
             Vendor::Ascend => "HwHiAiUser",
@@ -394,7 +394,14 @@ pub fn probe_next(report: &ProbeReport, t: Catalogue) -> Option<Cow<'static, str
         }
         ProbeHint::HeldElsewhere => Some(t.probe_next_held(report.vendor.word())),
         ProbeHint::RecreateContainer => Some(t.probe_next_recreate()),
-        ProbeHint::Unknown => Some(t.probe_next_library_flag(library_flag(report.vendor))),
+        ProbeHint::Unknown => {
+            tools::library_flag(report.vendor).map(|flag| t.probe_next_library_flag(flag))
+        }
+        ProbeHint::InstallLibrary => Some(t.probe_next_install_library(&*report.library)),
+        ProbeHint::NoReader => Some(match tools::tool(report.vendor) {
+            Some(tool) => t.probe_next_tool(tool),
+            None => t.probe_next_no_reader(report.vendor.word()),
+        }),
     }
 }
 

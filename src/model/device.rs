@@ -105,6 +105,24 @@ pub enum Vendor {
     Iluvatar,
     /// A vendor that is only known by its PCI id.
     Other,
+    /// MetaX.
+    Metax,
+    /// Moore Threads.
+    MooreThreads,
+    /// Enflame.
+    Enflame,
+    /// Kunlunxin.
+    Kunlun,
+    /// T-Head.
+    Thead,
+    /// Hygon DCU.
+    Hygon,
+    /// Tenstorrent.
+    Tenstorrent,
+    /// Google's TPU.
+    Tpu,
+    /// AWS' Inferentia and Trainium.
+    Neuron,
 }
 
 impl Vendor {
@@ -120,6 +138,15 @@ impl Vendor {
             Self::Intel => "intel",
             Self::Iluvatar => "iluvatar",
             Self::Other => "other",
+            Self::Metax => "metax",
+            Self::MooreThreads => "moorethreads",
+            Self::Enflame => "enflame",
+            Self::Kunlun => "kunlun",
+            Self::Thead => "thead",
+            Self::Hygon => "hygon",
+            Self::Tenstorrent => "tenstorrent",
+            Self::Tpu => "tpu",
+            Self::Neuron => "neuron",
         }
     }
 
@@ -134,6 +161,15 @@ impl Vendor {
             Self::Gaudi,
             Self::Intel,
             Self::Iluvatar,
+            Self::Metax,
+            Self::MooreThreads,
+            Self::Enflame,
+            Self::Kunlun,
+            Self::Thead,
+            Self::Hygon,
+            Self::Tenstorrent,
+            Self::Tpu,
+            Self::Neuron,
         ]
         .into_iter()
         .find(|vendor| vendor.word() == word)

@@ -45,9 +45,13 @@ impl Reason {
     pub const PROCHOT: u64 = 1 << 36;
     /// AMD: current (TDC, EDC, APCC).
     pub const CURRENT: u64 = 1 << 37;
+    /// AMD: PPM.
+    pub const PPM: u64 = 1 << 38;
+    /// AMD: FIT, the chip's reliability.
+    pub const FIT: u64 = 1 << 39;
 
     /// All that have a word.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         reason(Self::IDLE, "gpu_idle"),
         reason(Self::CLOCKS_SET, "applications_clocks_setting"),
         reason(Self::POWER_CAP, "sw_power_cap"),
@@ -63,6 +67,8 @@ impl Reason {
         reason(Self::LOAD_AWARE, "load_aware"),
         reason(Self::PROCHOT, "prochot"),
         reason(Self::CURRENT, "current"),
+        reason(Self::PPM, "ppm"),
+        reason(Self::FIT, "fit"),
     ];
 
     /// Bits whose begin and end are events: the device is held back by something other than its work.

@@ -148,6 +148,10 @@ pub enum ProbeHint {
     LibraryPath,
     /// Another container holds the device, which belongs to one at a time.
     HeldElsewhere,
+    /// The driver is there, what tells of its devices is not.
+    InstallLibrary,
+    /// Nothing: this version does not read such devices.
+    NoReader,
 }
 
 /// What changed since the last tick. Recordings keep these on change.

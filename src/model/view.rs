@@ -157,6 +157,10 @@ figures! {
     PcieRxSaturation "pcie.rx_saturation_ratio",
     /// Device to host over usable.
     PcieTxSaturation "pcie.tx_saturation_ratio",
+    /// Both directions together, of devices that do not tell them apart.
+    PcieBoth "pcie.both_bytes_per_s",
+    /// Both directions together over twice what is usable one way.
+    PcieBothSaturation "pcie.both_saturation_ratio",
     /// Replays since the driver was loaded.
     PcieReplays "pcie.replays",
     /// Links of the device.

@@ -1,9 +1,13 @@
 //! The thread that reads the host: its files can block as well.
 
 use super::host_source::HostSource;
-use crate::model::{Host, HostSample, Process};
+use crate::model::{Host, HostSample, ProbeReport, Process};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// How often the bus is looked at: devices seldom come and go.
+const SEEN_EVERY: Duration = Duration::from_secs(60);
 
 /// What to read.
 enum Request {
@@ -16,7 +20,12 @@ pub(super) enum HostNews {
     Host(Host),
     Sample(Box<HostSample>),
     Processes(Vec<Process>),
+    /// Vendors whose devices are on the bus and that no probe reads; told when it changes.
+    Seen(Vec<ProbeReport>),
 }
+
+/// Looks for devices that no probe reads.
+pub(super) type Look = Box<dyn Fn() -> Vec<ProbeReport> + Send>;
 
 /// Our side of the thread.
 pub(super) struct HostWorker {
@@ -30,6 +39,7 @@ impl HostWorker {
     /// Starts the thread; what it reads goes to `deliver`, which answers `false` when nobody wants more.
     pub(super) fn start(
         source: Box<dyn HostSource>,
+        look: Look,
         deliver: impl Fn(HostNews) -> bool + Send + 'static,
     ) -> std::io::Result<Self> {
         let (requests, asked) = channel();
@@ -37,7 +47,7 @@ impl HostWorker {
             .name("host".to_owned())
             .spawn(move || {
                 // A panic in a reader of files ends this thread; the host is then absent, the rest goes on.
-                let _ = catch_unwind(AssertUnwindSafe(|| serve(source, &asked, &deliver)));
+                let _ = catch_unwind(AssertUnwindSafe(|| serve(source, &look, &asked, &deliver)));
             })?;
         Ok(Self {
             requests,
@@ -67,7 +77,7 @@ impl HostWorker {
     /// Notes what came.
     pub(super) fn heard(&mut self, news: &HostNews) {
         match news {
-            HostNews::Host(_) => {}
+            HostNews::Host(_) | HostNews::Seen(_) => {}
             HostNews::Sample(_) => self.sampling = false,
             HostNews::Processes(_) => self.listing = false,
         }
@@ -86,12 +96,25 @@ impl HostWorker {
 
 fn serve(
     mut source: Box<dyn HostSource>,
+    look: &Look,
     asked: &Receiver<Request>,
     deliver: &dyn Fn(HostNews) -> bool,
 ) {
     let mut wanted = deliver(HostNews::Host(source.host()));
+    let mut seen: Option<(Instant, Vec<ProbeReport>)> = None;
     while wanted {
-        wanted = match asked.recv() {
+        if seen
+            .as_ref()
+            .is_none_or(|(at, _)| at.elapsed() >= SEEN_EVERY)
+        {
+            let reports = look();
+            let known = seen.take().map(|(_, known)| known).unwrap_or_default();
+            if reports != known {
+                wanted = deliver(HostNews::Seen(reports.clone()));
+            }
+            seen = Some((Instant::now(), reports));
+        }
+        wanted &= match asked.recv() {
             Ok(Request::Sample) => deliver(HostNews::Sample(Box::new(source.sample()))),
             Ok(Request::Processes(pids)) => deliver(HostNews::Processes(source.processes(&pids))),
             Err(_) => false,

@@ -3,10 +3,11 @@
 use super::clock::boot_now;
 use super::host_source::HostSource;
 use super::host_worker::{HostNews, HostWorker};
+use super::seen;
 use super::supervise::{Deliver, Gathered, News, ProbeSpec, Supervisor};
 use crate::model::{
     Change, Control, DeviceId, DeviceProcess, Event, EventKind, Feed, FeedHandle, HostSample,
-    Metric, Sample, Sink, Tick,
+    Metric, Sample, Sink, Tick, Vendor,
 };
 use crate::units::MonoTime;
 use std::collections::{BTreeMap, HashMap};
@@ -59,11 +60,14 @@ impl Feed for Live {
         let (post, inbox) = channel();
         let (control, told) = channel();
         forward_control(told, post.clone())?;
+        let running: Vec<Vendor> = options.probes.iter().map(|spec| spec.vendor).collect();
         let host = match options.host {
             Some(source) => {
                 let post = post.clone();
                 let deliver = move |news| post.send(Inbox::Host(news)).is_ok();
-                Some(HostWorker::start(source, deliver)?)
+                let root = options.root.clone();
+                let look = Box::new(move || seen::reports(&root, &running));
+                Some(HostWorker::start(source, look, deliver)?)
             }
             None => None,
         };
@@ -294,6 +298,10 @@ impl Run {
                     HostNews::Sample(sample) => self.host_sample = Some(*sample),
                     HostNews::Processes(list) => {
                         self.gathered.changes.push(Change::HostProcesses(list));
+                    }
+                    HostNews::Seen(reports) => {
+                        let reports = reports.into_iter().map(Change::Probe);
+                        self.gathered.changes.extend(reports);
                     }
                 }
             }

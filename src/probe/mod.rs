@@ -3,14 +3,18 @@
 //! The screen's process holds [`Live`]: it starts each probe process through [`Reexec`], polls it once an interval over a
 //! socket pair ([`wire`]), and yields ticks. The probe process runs [`serve_from_stdin`] around a [`vendor::Vendor`].
 
+pub mod amd;
 pub mod ascend;
 mod backoff;
 pub mod cambricon;
+mod clients;
 mod clock;
+mod drm;
 mod dynamic;
 pub mod host;
 pub mod host_source;
 mod host_worker;
+pub mod intel;
 mod live;
 pub mod nvidia;
 pub mod pcie;
@@ -18,8 +22,10 @@ mod plausible;
 mod process;
 mod refusals;
 mod round;
+mod seen;
 mod supervise;
 mod surroundings;
+mod sysfs;
 mod tool;
 pub mod vendor;
 pub mod vendors;

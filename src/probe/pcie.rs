@@ -1,8 +1,9 @@
 //! The PCI bus as sysfs shows it: the way from a device to its root port, and accelerators without their library.
 
+use super::drm;
 use crate::model::{Hop, PciAddress};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// An accelerator on the bus, whether or not a driver has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +43,91 @@ pub fn path(root: &Path, address: PciAddress) -> Vec<Hop> {
 pub(crate) fn link(root: &Path, address: PciAddress) -> Option<Hop> {
     let folder = root.join("sys/bus/pci/devices").join(address.to_string());
     folder.is_dir().then(|| hop(&folder, address))
+}
+
+/// A link as files of sysfs say it: generation and width.
+pub(super) type Link = (Option<u8>, Option<u8>);
+
+/// The bridges above a device. What a device says of its own link is that of a switch on the card, or nothing that is so;
+/// the least of the bridges is what goes through.
+#[derive(Debug)]
+pub(super) struct Upstream {
+    device: PathBuf,
+    bridges: Vec<PathBuf>,
+    /// A virtual machine's bridges: what they say means nothing.
+    pub(super) emulated: bool,
+}
+
+impl Upstream {
+    /// Where `folder` is that of the device itself.
+    pub(super) fn of(root: &Path, address: PciAddress, folder: &Path) -> Self {
+        let above = root.canonicalize().ok().and_then(|home| {
+            let entry = home.join("sys/bus/pci/devices").join(address.to_string());
+            let device = entry.canonicalize().ok()?;
+            let above = device.ancestors().skip(1).map(Path::to_path_buf);
+            Some(
+                above
+                    .take_while(|folder| folder.starts_with(&home))
+                    .take_while(|folder| full_address(folder).is_some())
+                    .collect::<Vec<_>>(),
+            )
+        });
+        let hops = path(root, address);
+        Self {
+            device: folder.to_path_buf(),
+            bridges: above.unwrap_or_default(),
+            emulated: hops.iter().skip(1).any(|hop| hop.emulated),
+        }
+    }
+
+    /// The link in use.
+    pub(super) fn now(&self) -> Link {
+        self.least("current_link_speed", "current_link_width")
+    }
+
+    /// The most that the bridges could have.
+    pub(super) fn most(&self) -> Link {
+        self.least("max_link_speed", "max_link_width")
+    }
+
+    /// What the device says of its own link, in use and at most.
+    pub(super) fn own(&self) -> (Link, Link) {
+        let link = |speed, width| {
+            let folder = &self.device;
+            (
+                read(folder, speed, generation),
+                read(folder, width, self::width),
+            )
+        };
+        (
+            link("current_link_speed", "current_link_width"),
+            link("max_link_speed", "max_link_width"),
+        )
+    }
+
+    fn least(&self, speed: &str, width: &str) -> Link {
+        if self.emulated {
+            return (None, None);
+        }
+        let bridges = || self.bridges.iter();
+        (
+            bridges()
+                .filter_map(|folder| read(folder, speed, generation))
+                .min(),
+            bridges()
+                .filter_map(|folder| read(folder, width, self::width))
+                .min(),
+        )
+    }
+}
+
+fn read(folder: &Path, name: &str, of: fn(&str) -> Option<u8>) -> Option<u8> {
+    of(&fs::read_to_string(folder.join(name)).ok()?)
+}
+
+/// The lesser of two, or the one that is known.
+pub(super) fn lesser(a: Option<u8>, b: Option<u8>) -> Option<u8> {
+    a.into_iter().chain(b).min()
 }
 
 /// A folder that is a PCI function, `0000:19:00.0`; a root complex (`pci0000:00`) is none.
@@ -99,7 +185,11 @@ fn generation(text: &str) -> Option<u8> {
 
 /// Lanes; 0 (no link) and 255 or 63 (unknown) are none.
 fn width(text: &str) -> Option<u8> {
-    let lanes = text.trim().trim_start_matches('x').parse().ok()?;
+    lanes(text.trim().trim_start_matches('x').parse().ok()?)
+}
+
+/// A width that links have.
+pub(super) fn lanes(lanes: u8) -> Option<u8> {
     matches!(lanes, 1 | 2 | 4 | 8 | 12 | 16 | 32).then_some(lanes)
 }
 
@@ -116,7 +206,7 @@ pub fn accelerators(root: &Path) -> Vec<Found> {
     let mut all: Vec<Found> = entries
         .flatten()
         .filter_map(|entry| found(&entry.path()))
-        .filter(|found| is_accelerator(found.class >> 8, found.vendor_id))
+        .filter(is_accelerator)
         .collect();
     all.sort_by_key(|found| found.address);
     all
@@ -134,19 +224,40 @@ fn found(folder: &Path) -> Option<Found> {
     })
 }
 
+/// Vendor ids whose devices are nothing but accelerators, among those of display or processing classes: MetaX, Moore
+/// Threads, Enflame, Kunlunxin, T-Head, Hygon, Tenstorrent, Huawei, Cambricon, Habana, Iluvatar.
+const ACCELERATORS_ONLY: [u16; 11] = [
+    0x9999, 0x1ed5, 0x1e36, 0x1d22, 0x1ded, 0x1d94, 0x1e52, 0x19e5, 0xcabc, 0x1da3, 0x1e3e,
+];
+/// Google's TPUs (JAX's hardware_utils); its other devices are network cards.
+const TPUS: [u16; 9] = [
+    0x0027, 0x0056, 0x005e, 0x0062, 0x0063, 0x006f, 0x0076, 0x007c, 0x0083,
+];
+/// AWS' Inferentia and Trainium (the Neuron driver); its other devices are network cards and disks.
+const NEURONS: [u16; 7] = [0x7064, 0x7065, 0x7066, 0x7067, 0x7164, 0x7264, 0x7364];
+
 /// Class codes of the PCI Code and ID Assignment Specification. Display controllers count only from vendors whose
-/// cards compute (a mainboard's VGA does not), and Intel's co-processors are its compression engines.
-fn is_accelerator(class: u32, vendor: u16) -> bool {
+/// cards compute (a mainboard's VGA and a processor's own graphics do not), and Intel's co-processors are its compression
+/// engines.
+fn is_accelerator(one: &Found) -> bool {
     const NVIDIA: u16 = 0x10de;
-    const AMD: u16 = 0x1002;
-    const INTEL: u16 = 0x8086;
+    let (class, vendor, device) = (one.class >> 8, one.vendor_id, one.device_id);
+    if vendor == drm::AMD && class >> 8 == 0x03 {
+        return drm::is_amd_card(device);
+    }
     match class {
+        _ if vendor == 0x1ae0 => TPUS.contains(&device),
+        _ if vendor == 0x1d0f => NEURONS.contains(&device),
         // 3D controller; processing accelerator.
         0x0302 | 0x1200 => true,
-        0x0300 => matches!(vendor, NVIDIA | AMD),
-        // "Other display": AMD Instinct, Intel Data Center GPUs.
-        0x0380 => matches!(vendor, NVIDIA | AMD | INTEL),
-        0x0b40 => vendor != INTEL,
+        0x0300 => vendor == NVIDIA || ACCELERATORS_ONLY.contains(&vendor),
+        // "Other display": Intel's data-centre GPUs, and its processors' own on bus 0.
+        0x0380 => {
+            vendor == NVIDIA
+                || vendor == drm::INTEL && one.address.bus != 0
+                || ACCELERATORS_ONLY.contains(&vendor)
+        }
+        0x0b40 => vendor != drm::INTEL,
         _ => false,
     }
 }
@@ -301,7 +412,7 @@ mod tests {
         add("0000:03:00.0", "0x1a03", "0x030000"); // a mainboard's VGA
         add("0000:04:00.0", "0x1da3", "0x120000");
         add("0000:05:00.0", "0x8086", "0x0b4000"); // compression
-        add("0000:06:00.0", "0x1002", "0x038000");
+        add("0000:06:00.0", "0x1002", "0x120000");
         add("0000:07:00.0", "0x10de", "0x060400");
         add("0000:08:00.0", "0x10de", "garbage");
         let all = accelerators(tree.root());

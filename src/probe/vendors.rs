@@ -1,7 +1,9 @@
 //! Which vendors' probes there are, and which of them are worth a process on this machine.
 
+use super::amd::{self, Amd};
 use super::ascend::Ascend;
 use super::cambricon::Cambricon;
+use super::intel::{self, Intel};
 use super::nvidia::Nvidia;
 use super::vendor::{Vendor, VendorOptions};
 use crate::model::Vendor as VendorName;
@@ -17,6 +19,8 @@ struct Traces {
     library: &'static str,
     /// Files and folders under the root; any of them will do.
     paths: &'static [&'static str],
+    /// Looks further than names.
+    is_here: fn(&Path) -> bool,
 }
 
 /// Beside NVIDIA's, which is always started: whose absence is told, too.
@@ -28,6 +32,7 @@ const TRACES: &[Traces] = &[
             "usr/local/corex/lib64/libixml.so",
             "usr/local/corex/lib/libixml.so",
         ],
+        is_here: |_| false,
     },
     Traces {
         vendor: VendorName::Cambricon,
@@ -39,6 +44,7 @@ const TRACES: &[Traces] = &[
             "dev/cambricon_ctl",
             "dev/cambricon_dev0",
         ],
+        is_here: |_| false,
     },
     Traces {
         vendor: VendorName::Ascend,
@@ -52,6 +58,19 @@ const TRACES: &[Traces] = &[
             // Also there in a container without any device of its own.
             "dev/davinci_manager",
         ],
+        is_here: |_| false,
+    },
+    Traces {
+        vendor: VendorName::Amd,
+        library: "",
+        paths: &[],
+        is_here: amd::is_here,
+    },
+    Traces {
+        vendor: VendorName::Intel,
+        library: "",
+        paths: &[],
+        is_here: intel::is_here,
     },
 ];
 
@@ -83,6 +102,7 @@ pub fn worth_starting(
     let there = |traces: &Traces| {
         named(traces.vendor)
             || traces.paths.iter().any(|path| root.join(path).exists())
+            || (traces.is_here)(root)
             || !traces.library.is_empty()
                 && (on_path(traces.library)
                     || DIRECTORIES
@@ -113,6 +133,8 @@ pub fn probe(options: VendorOptions) -> Option<Arc<dyn Vendor>> {
         VendorName::Nvidia | VendorName::Iluvatar => Some(Arc::new(Nvidia::new(options))),
         VendorName::Cambricon => Some(Arc::new(Cambricon::new(options))),
         VendorName::Ascend => Some(Arc::new(Ascend::new(options))),
+        VendorName::Amd => Some(Arc::new(Amd::new(options))),
+        VendorName::Intel => Some(Arc::new(Intel::new(options))),
         _ => None,
     }
 }

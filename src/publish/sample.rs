@@ -395,7 +395,7 @@ fn no_library() -> ProbeReport {
         status: ProbeStatus::NoLibrary,
         code: None,
         message: Some("libnvidia-ml.so.1 could not be opened: no such file".into()),
-        hint: ProbeHint::NoHardware,
+        hint: ProbeHint::InstallDriver,
     }
 }
 

@@ -15,7 +15,7 @@
 use super::Words;
 use super::number::timestamp;
 use crate::model::{
-    Cost, DeviceView, ExtraKind, Figure, FlappingKind, Phase, PriceSource, ProbeReport,
+    Cost, DeviceView, ExtraKind, Figure, FlappingKind, Phase, PriceSource, ProbeHint, ProbeReport,
     ProbeStatus, Snapshot, SourceKind,
 };
 use crate::text::{Catalogue, clean, clean_width};
@@ -71,7 +71,9 @@ pub fn snapshot_text(
     }
     page.line("");
     for probe in &snapshot.probes {
-        if snapshot.devices.is_empty() || probe.status != ProbeStatus::Ok {
+        // Beside devices, that there are none of another vendor's is no news.
+        let fails = probe.status != ProbeStatus::Ok && probe.hint != ProbeHint::NoHardware;
+        if snapshot.devices.is_empty() || fails {
             probe_lines(&mut page, probe, words, t);
         }
     }
@@ -251,6 +253,12 @@ fn row(view: &DeviceView, words: &dyn Words, ascii: bool) -> String {
     };
     let share = |figure: Figure| number(figure, &|ratio| format!("{:.0}%", ratio * 100.0));
     let degree = if ascii { "C" } else { "°" };
+    let known = |figure| view.figures.get(figure).reading.is_ok();
+    // A device that does not tell the directions apart has their sum where the first would be.
+    let both = (known(Figure::PcieBothSaturation) && !known(Figure::PcieRx)).then(|| {
+        let sum = if ascii { "+" } else { "Σ" };
+        format!("{sum}{}", share(Figure::PcieBothSaturation))
+    });
     let name = clean(&view.device.name);
     let name = name.strip_prefix("NVIDIA ").unwrap_or(&name);
     columns([
@@ -259,7 +267,7 @@ fn row(view: &DeviceView, words: &dyn Words, ascii: bool) -> String {
         &number(Figure::Power, &|watts| format!("{watts:.0}")),
         &share(Figure::PowerRatio),
         &number(Figure::Headroom, &|degrees| format!("{degrees:.0}{degree}")),
-        &share(Figure::PcieRxSaturation),
+        &both.unwrap_or_else(|| share(Figure::PcieRxSaturation)),
         &share(Figure::PcieTxSaturation),
         &share(Figure::Utilization),
         &share(Figure::Work),

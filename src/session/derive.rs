@@ -270,11 +270,12 @@ fn pcie(source: &Source<'_>, derived: &mut Derived) {
         None => generation.with(width, |_, _| f64::NAN),
     };
     let (rx, tx, method) = pcie_rates(source);
-    let saturation = |rate: Value| {
+    let (both, both_method) = pcie_both(source);
+    let saturation = |rate: Value, ways: f64| {
         if transition && rate.reading.is_ok() {
             return Value::absent(Absent::Transition);
         }
-        rate.with(usable, |rate, usable| rate / usable)
+        rate.with(usable, |rate, usable| rate / (usable * ways))
     };
     let best = |max: Value, now: Value, device: Value| {
         // The host's maximum is no ceiling where the link already runs faster (seen on GB300).
@@ -288,7 +289,7 @@ fn pcie(source: &Source<'_>, derived: &mut Derived) {
         }
     };
     let none = Value::absent(Absent::NotReported);
-    derived.pcie_method = method;
+    derived.pcie_method = method.or(both_method);
     let figures = &mut derived.figures;
     figures.set(Figure::PcieGeneration, generation);
     figures.set(Figure::PcieWidth, width);
@@ -307,24 +308,45 @@ fn pcie(source: &Source<'_>, derived: &mut Derived) {
     figures.set(Figure::PcieRx, rx);
     figures.set(Figure::PcieTx, tx);
     figures.set(Figure::PcieUsable, usable);
-    figures.set(Figure::PcieRxSaturation, saturation(rx));
-    figures.set(Figure::PcieTxSaturation, saturation(tx));
+    figures.set(Figure::PcieRxSaturation, saturation(rx, 1.0));
+    figures.set(Figure::PcieTxSaturation, saturation(tx, 1.0));
+    figures.set(Figure::PcieBoth, both);
+    figures.set(Figure::PcieBothSaturation, saturation(both, 2.0));
     figures.set(Figure::PcieReplays, source.get(Metric::PcieReplays));
+}
+
+/// A counter's rate; a counter that was read once gives one with the next reading.
+fn from_counter(source: &Source<'_>, metric: Metric, rate: Option<f64>) -> Value {
+    let counter = source.get(metric);
+    match (counter.reading, rate) {
+        (Ok(_), Some(rate)) => counter.map(|_| rate),
+        (Ok(_), None) => Value::absent(Absent::NotReported),
+        _ => counter,
+    }
+}
+
+/// Both directions together, for devices that do not tell them apart: by the counter, else as the device says.
+fn pcie_both(source: &Source<'_>) -> (Value, Option<&'static str>) {
+    let rate = source.state.pcie_rx.per_second();
+    let counter = from_counter(source, Metric::PcieBothBytes, rate);
+    let getter = source.get(Metric::PcieBothRate);
+    for (both, method) in [(counter, "counter"), (getter, "getter")] {
+        if both.reading.is_ok() {
+            return (both, Some(method));
+        }
+    }
+    match counter.reading {
+        Err(Absent::NotSupported) => (getter, None),
+        _ => (counter, None),
+    }
 }
 
 /// Both rates by one method: counters, else GPM, else the blocking getter.
 fn pcie_rates(source: &Source<'_>) -> (Value, Value, Option<&'static str>) {
-    let from_counter = |metric, rate: Option<f64>| {
-        let counter = source.get(metric);
-        match (counter.reading, rate) {
-            (Ok(_), Some(rate)) => counter.map(|_| rate),
-            (Ok(_), None) => Value::absent(Absent::NotReported),
-            _ => counter,
-        }
-    };
+    let counter = |metric, rate| from_counter(source, metric, rate);
     let counters = (
-        from_counter(Metric::PcieRxBytes, source.state.pcie_rx.per_second()),
-        from_counter(Metric::PcieTxBytes, source.state.pcie_tx.per_second()),
+        counter(Metric::PcieRxBytes, source.state.pcie_rx.per_second()),
+        counter(Metric::PcieTxBytes, source.state.pcie_tx.per_second()),
     );
     let gpm = (source.get(Metric::GpmPcieRx), source.get(Metric::GpmPcieTx));
     let getter = (

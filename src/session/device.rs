@@ -67,6 +67,7 @@ pub(crate) struct DeviceState {
     pub(crate) silent: Option<(Absent, MonoTime)>,
     pub(crate) path: Vec<Hop>,
     pub(crate) processes: Reading<Vec<DeviceProcess>>,
+    /// Of the bytes received, or of both directions together where the device does not tell them apart.
     pub(crate) pcie_rx: Rate,
     pub(crate) pcie_tx: Rate,
     pub(crate) nvlink_rx: Rate,
@@ -195,10 +196,15 @@ impl DeviceState {
             .link()
             .and_then(raw_bytes_per_second)
             .map(|raw| raw * COUNTER_CEILING);
-        for (rate, metric) in [
-            (&mut self.pcie_rx, Metric::PcieRxBytes),
-            (&mut self.pcie_tx, Metric::PcieTxBytes),
+        let (received, bits, ways) = match finite(sample, Metric::PcieBothBytes).is_ok() {
+            true => (Metric::PcieBothBytes, Some(64), 2.0),
+            false => (Metric::PcieRxBytes, bits, 1.0),
+        };
+        for (rate, metric, ways) in [
+            (&mut self.pcie_rx, received, ways),
+            (&mut self.pcie_tx, Metric::PcieTxBytes, 1.0),
         ] {
+            let ceiling = ceiling.map(|one_way| one_way * ways);
             match finite(sample, metric) {
                 Ok(value) => rate.take(value, sample.at, bits, ceiling, longest),
                 Err(why) if why.passing() => {}

@@ -291,7 +291,7 @@ impl Session {
                     .ok()
                     .filter(|_| value.age_s == 0.0 && state.silent.is_none())
             };
-            let point = [
+            let mut point = [
                 Figure::Power,
                 Figure::Temperature,
                 Figure::Headroom,
@@ -301,6 +301,10 @@ impl Session {
                 Figure::Work,
             ]
             .map(fresh);
+            // Where the device does not tell the directions apart, the one line is that of both.
+            if let [.., rx, None, _, _] = &mut point {
+                *rx = rx.or(fresh(Figure::PcieBoth));
+            }
             let [power, _, headroom, ..] = point;
             state
                 .thermal

@@ -75,6 +75,8 @@ glyphs! {
     ArrowDown "↓" "rx";
     /// Device to host, sent by the device.
     ArrowUp "↑" "tx";
+    /// Both directions together.
+    Sum "Σ" "+";
     /// The keys for up and down.
     KeyUpDown "↑↓" "up/dn";
     /// The key up.

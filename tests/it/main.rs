@@ -4,8 +4,11 @@
 //! `cargo test --test it`, say `cargo build --examples`.
 
 mod agreement;
+mod amd;
+mod amd_captures;
 mod ascend;
 mod ascend_states;
+mod both_ways;
 mod bounds;
 mod cambricon;
 mod commands;
@@ -15,6 +18,7 @@ mod fake_nvml;
 mod fake_nvml_process;
 mod hardy;
 mod house;
+mod intel;
 mod logs;
 mod merge;
 mod meter;
@@ -31,6 +35,7 @@ mod refresh;
 #[path = "../support/score.rs"]
 mod score;
 mod screens;
+mod seen;
 mod sharing;
 mod stage;
 #[path = "../support/story.rs"]

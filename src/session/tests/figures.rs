@@ -220,6 +220,29 @@ fn traffic_is_by_counters_else_gpm_else_the_getter() {
 }
 
 #[test]
+fn a_device_that_does_not_tell_directions_apart_has_their_sum() {
+    let mut world = World::of([card(0)]);
+    let at = |bytes: f64| gen4(&[(M::PcieBothBytes, bytes)]);
+    let view = world.read(&at(1e12));
+    assert_eq!(
+        view.figures.get(Figure::PcieBoth).reading,
+        Err(Absent::NotReported)
+    );
+    let view = world.read(&at(1e12 + 25.5e9));
+    assert_eq!(view.pcie_method, Some("counter"));
+    assert!(close(value(&view, Figure::PcieBoth), 25.5e9));
+    let full = value(&view, Figure::PcieBothSaturation).unwrap();
+    assert!((full - 0.5).abs() < 0.01, "{full}");
+    assert_eq!(value(&view, Figure::PcieRx), None);
+    // More than both directions of the link can carry.
+    let view = world.read(&at(3e12));
+    assert_eq!(value(&view, Figure::PcieBoth), None);
+    let view = World::of([card(0)]).read(&gen4(&[(M::PcieBothRate, 5e9)]));
+    assert_eq!(view.pcie_method, Some("getter"));
+    assert_eq!(value(&view, Figure::PcieBoth), Some(5e9));
+}
+
+#[test]
 fn a_narrow_counter_wraps_once_and_no_more() {
     // Gen 1 x1 cannot wrap 32 bits within a second, gen 4 x16 can.
     let slow = [

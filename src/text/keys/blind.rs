@@ -4,6 +4,7 @@ catalogue! { blind:
     blind_reasons();
     blind_processes();
     blind_host();
+    blind_vendor(vendor);
     // Why it is not there.
     blind_not_logged();
     blind_not_reported();

@@ -73,6 +73,7 @@ catalogue! { device:
     device_width();
     device_received();
     device_sent();
+    device_both_ways(sum);
     device_usable();
     device_replays();
     device_method();

@@ -70,8 +70,6 @@ catalogue! { findings:
     findings_next_clocks(index);
     findings_next_health(index);
     findings_next_kernel();
-    findings_next_kernel_log();
-    findings_next_ascend(what, npu);
     findings_next_processes(pid);
     findings_then_support();
 }

@@ -22,4 +22,8 @@ catalogue! { probe:
     probe_next_library_path(first, second);
     probe_next_held(vendor);
     probe_next_container_ascend();
+    probe_next_container_devices(flags);
+    probe_next_install_library(library);
+    probe_next_tool(tool);
+    probe_next_no_reader(vendor);
 }

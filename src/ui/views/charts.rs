@@ -197,16 +197,20 @@ fn power(view: &DeviceView, look: &Look) -> ChartOr {
 }
 
 fn pcie(view: &DeviceView, look: &Look, down: bool) -> ChartOr {
-    let arrow = look.glyph(if down {
-        Glyph::ArrowDown
-    } else {
-        Glyph::ArrowUp
+    let sum = down && super::table::only_the_sum(view);
+    let arrow = look.glyph(match (sum, down) {
+        (true, _) => Glyph::Sum,
+        (false, true) => Glyph::ArrowDown,
+        (false, false) => Glyph::ArrowUp,
     });
     let title = look.text.overview_chart_pcie(arrow).into_owned();
     let usable = view.figures.get(Figure::PcieUsable);
-    let rate = view
-        .figures
-        .get(if down { Figure::PcieRx } else { Figure::PcieTx });
+    let usable = usable.map(|one_way| if sum { 2.0 * one_way } else { one_way });
+    let rate = view.figures.get(match (sum, down) {
+        (true, _) => Figure::PcieBoth,
+        (false, true) => Figure::PcieRx,
+        (false, false) => Figure::PcieTx,
+    });
     let ceiling = match (usable.reading, rate.reading) {
         (Ok(usable), Ok(_)) => usable,
         (Ok(usable), Err(Absent::NotReported)) => usable,

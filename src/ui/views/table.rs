@@ -243,6 +243,10 @@ fn draw_cell(
                 if hot { Role::Warn } else { Role::Text },
             )
         }
+        Cell::Down if only_the_sum(view) => {
+            let (text, style) = saturation(view, Figure::PcieBothSaturation, true, look);
+            (format!("{}{text}", look.glyph(Glyph::Sum)), style)
+        }
         Cell::Down => saturation(view, Figure::PcieRxSaturation, true, look),
         Cell::Up => saturation(view, Figure::PcieTxSaturation, false, look),
         Cell::Link => link(view, look),
@@ -319,6 +323,12 @@ fn draw_bar(view: &DeviceView, look: &Look, area: Rect, buf: &mut Buffer) {
         bar = bar.tick(limit, look.style(Role::Limit));
     }
     (&bar).render(area, buf);
+}
+
+/// The device does not tell the directions of its traffic apart.
+pub(super) fn only_the_sum(view: &DeviceView) -> bool {
+    let known = |figure| view.figures.get(figure).reading.is_ok();
+    known(Figure::PcieBoth) && !known(Figure::PcieRx) && !known(Figure::PcieTx)
 }
 
 fn saturation(view: &DeviceView, figure: Figure, down: bool, look: &Look) -> (String, Style) {

@@ -1,11 +1,15 @@
 //! PCIe and NVLink in the device view.
 
+use super::super::table::only_the_sum;
 use super::rows::{Page, Row, Section};
 use crate::model::{Absent, Figure, Metric};
 use crate::ui::glyphs::Glyph;
 use crate::ui::theme::Role;
 use crate::units::{BytesPerSecond, Ratio};
 use std::borrow::Cow;
+
+/// The place of the row that devices have which do not tell the directions apart.
+const BOTH_WAYS: usize = 4;
 
 impl Page<'_> {
     pub(super) fn pcie(&self) -> Section {
@@ -49,6 +53,12 @@ impl Page<'_> {
                 rate,
                 share(Figure::PcieTxSaturation),
             ),
+            self.figure(
+                t.device_both_ways(self.look.glyph(Glyph::Sum)),
+                Figure::PcieBoth,
+                rate,
+                share(Figure::PcieBothSaturation),
+            ),
             self.figure(t.device_usable(), Figure::PcieUsable, rate, none()),
             self.figure(t.device_replays(), Figure::PcieReplays, whole, none()),
             self.text(
@@ -67,6 +77,9 @@ impl Page<'_> {
                     .ok_or(Absent::NotReported),
             ),
         ];
+        if !only_the_sum(self.view) {
+            rows.remove(BOTH_WAYS);
+        }
         if self.view.path.hops.is_empty() {
             rows.push(Row::Text(t.device_path_unknown().into_owned(), Role::Muted));
         } else {
