@@ -3,6 +3,7 @@
 use super::amd::{self, Amd};
 use super::ascend::Ascend;
 use super::cambricon::Cambricon;
+use super::gaudi::Gaudi;
 use super::intel::{self, Intel};
 use super::nvidia::Nvidia;
 use super::vendor::{Vendor, VendorOptions};
@@ -72,6 +73,17 @@ const TRACES: &[Traces] = &[
         paths: &[],
         is_here: intel::is_here,
     },
+    Traces {
+        vendor: VendorName::Gaudi,
+        library: "libhlml.so",
+        paths: &[
+            "usr/lib/habanalabs/libhlml.so",
+            "sys/class/habanalabs",
+            "sys/module/habanalabs",
+            "dev/hl0",
+        ],
+        is_here: |_| false,
+    },
 ];
 
 /// Where loaders look besides the variable.
@@ -135,6 +147,7 @@ pub fn probe(options: VendorOptions) -> Option<Arc<dyn Vendor>> {
         VendorName::Ascend => Some(Arc::new(Ascend::new(options))),
         VendorName::Amd => Some(Arc::new(Amd::new(options))),
         VendorName::Intel => Some(Arc::new(Intel::new(options))),
+        VendorName::Gaudi => Some(Arc::new(Gaudi::new(options))),
         _ => None,
     }
 }

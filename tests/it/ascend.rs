@@ -5,6 +5,7 @@ use crate::support::small::{Fake, all, expect, implausible};
 use nameplate::model::{Absent, Metric as M, ProbeStatus, Readings, Reason};
 use nameplate::probe::vendor::{Answer, Vendor};
 use std::fmt::Write as _;
+use std::path::Path;
 
 pub(crate) const MIB: f64 = 1024.0 * 1024.0;
 pub(crate) const VERSIONS: &str = "driver_version = '25.2.1'\ndcmi_version = '24.0.2'\n";
@@ -489,10 +490,9 @@ fn a_lone_zero_beside_a_draw_that_no_idle_chip_has_is_no_zero() {
     }
 }
 
-#[test]
-fn the_link_is_read_from_sysfs_under_the_root() {
-    let root = tempfile::tempdir().unwrap();
-    let folder = root.path().join("sys/bus/pci/devices/0000:c1:00.0");
+/// A link of half its width under a root.
+pub(crate) fn narrow_link(root: &Path, address: &str) {
+    let folder = root.join("sys/bus/pci/devices").join(address);
     std::fs::create_dir_all(&folder).unwrap();
     for (name, text) in [
         ("current_link_speed", "16.0 GT/s PCIe\n"),
@@ -502,6 +502,12 @@ fn the_link_is_read_from_sysfs_under_the_root() {
     ] {
         std::fs::write(folder.join(name), text).unwrap();
     }
+}
+
+#[test]
+fn the_link_is_read_from_sysfs_under_the_root() {
+    let root = tempfile::tempdir().unwrap();
+    narrow_link(root.path(), "0000:c1:00.0");
     let fake = Fake::dcmi(&(a2(0, "") + &a2(1, "")));
     let probe = fake.probe_at(root.path());
     let opened = probe.open().unwrap();

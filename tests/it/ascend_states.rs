@@ -2,7 +2,7 @@
 //! whole program.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::ascend::{A3, MIB, VERSIONS, a2, device, eight, sampled};
+use crate::ascend::{A3, MIB, VERSIONS, a2, device, eight, narrow_link, sampled};
 use crate::cambricon::{once, steady};
 use crate::contract::Program;
 use crate::stage::{BEGAN, Stage};
@@ -242,10 +242,11 @@ fn a_device_that_another_container_holds_says_so() {
 #[test]
 fn the_whole_program_shows_a_held_back_card_and_a_card_of_two_chips() {
     let held_back = a2(0, "reasons = 0x404\ntemperature = 94\nfrequency_7 = 1100");
-    let document = once(
-        "--dcmi-library",
-        &Fake::dcmi(&(VERSIONS.to_owned() + &held_back)),
-    );
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    narrow_link(root, "0000:c1:00.0");
+    let fake = Fake::dcmi(&(VERSIONS.to_owned() + &held_back));
+    let document = once("--dcmi-library", &fake, root);
     let probes = document["probes"].as_array().unwrap();
     let ours = probes
         .iter()
@@ -260,7 +261,7 @@ fn the_whole_program_shows_a_held_back_card_and_a_card_of_two_chips() {
         device(0, 0, &[A3, "bus = 0x9d", "power = 4821"]),
         device(0, 1, &[A3, "bus = 0x9f"]),
     ];
-    let document = once("--dcmi-library", &Fake::dcmi(&chips.concat()));
+    let document = once("--dcmi-library", &Fake::dcmi(&chips.concat()), root);
     let boards = document["boards"].as_array().unwrap();
     assert_eq!(boards.len(), 1);
     assert_eq!(boards[0]["power_w"], 482.1);
@@ -269,7 +270,8 @@ fn the_whole_program_shows_a_held_back_card_and_a_card_of_two_chips() {
 
 #[test]
 fn the_whole_program_says_who_holds_the_npu() {
-    let document = once("--dcmi-library", &Fake::dcmi("errors = { init = -8020 }"));
+    let fake = Fake::dcmi("errors = { init = -8020 }");
+    let document = once("--dcmi-library", &fake, Path::new("/nowhere"));
     let probes = document["probes"].as_array().unwrap();
     let ours = probes
         .iter()

@@ -67,6 +67,7 @@ ports = 2
 port_up = [1, 0]
 port_rx = [1000, 24]
 port_tx = [2000, 0]
+port_bad = [3, 4]
 process = [{ pid = 4711, memory = 15_000_000, ipu = 86 }, { pid = 4711, memory = 1, ipu = 86 }]
 
 [device.fields]
@@ -176,8 +177,7 @@ fn a_card_says_everything_in_base_units() {
             (M::NvlinkUp, Ok(1.0)),
             (M::NvlinkRxBytes, Ok(1024.0)),
             (M::NvlinkTxBytes, Ok(2000.0)),
-            // This library has no such call.
-            (M::NvlinkErrors, Err(Absent::NoLibrary)),
+            (M::NvlinkErrors, Ok(7.0)),
         ],
     );
     let processes = probe.processes(&device.id).unwrap();
@@ -355,6 +355,7 @@ fn an_older_library_is_asked_in_its_own_version_and_by_its_own_calls() {
         "cndevGetPerformanceThrottleReason",
         "cndevDeviceGetFieldValues",
         "cndevGetLibVersion",
+        "cndevGetMLULinkErrorCounter",
     ]);
     let (probe, opened) = fake.open();
     assert_eq!(opened.report.version, None);
@@ -374,6 +375,8 @@ fn an_older_library_is_asked_in_its_own_version_and_by_its_own_calls() {
             (M::Reasons, Err(Absent::NoLibrary)),
             (M::Margin, Err(Absent::NoLibrary)),
             (M::CoreTemperature, Ok(61.0)),
+            (M::NvlinkUp, Ok(1.0)),
+            (M::NvlinkErrors, Err(Absent::NoLibrary)),
         ],
     );
     assert_eq!(probe.processes(&device.id).unwrap().len(), 1);
@@ -446,17 +449,16 @@ fn a_library_that_says_no_is_reported_with_what_would_help() {
 }
 
 /// The documents of the whole program, without what differs from run to run.
-pub(crate) fn once(flag: &str, fake: &Fake) -> serde_json::Value {
+pub(crate) fn once(flag: &str, fake: &Fake, root: &Path) -> serde_json::Value {
     let library = fake.library();
-    let root = tempfile::tempdir().unwrap();
-    let root = root.path().to_str().unwrap().to_owned();
+    let root = root.to_str().unwrap();
     let args = [
         "once",
         "--format",
         "json",
         "--no-record",
         "--root",
-        &root,
+        root,
         flag,
     ];
     let mut program = Program::new(&args);
@@ -476,21 +478,51 @@ pub(crate) fn once(flag: &str, fake: &Fake) -> serde_json::Value {
     document
 }
 
-/// A device of a document, without what depends on the moment.
+/// A device of a document, without what depends on the moment: seconds, and rates, which need a second reading in time.
 pub(crate) fn steady(device: &serde_json::Value) -> String {
+    fn strip(value: &mut serde_json::Value) {
+        const MOMENT: [&str; 5] = [
+            "_seconds",
+            "_per_s",
+            "saturation_ratio",
+            "method",
+            "verdict",
+        ];
+        let Some(fields) = value.as_object_mut() else {
+            return;
+        };
+        fields.retain(|name, _| !MOMENT.iter().any(|end| name.ends_with(end)));
+        fields.values_mut().for_each(strip);
+    }
     let mut device = device.clone();
-    let fields = device.as_object_mut().unwrap();
-    fields.retain(|name, _| !name.ends_with("_seconds") && name != "verdict");
+    strip(&mut device);
     serde_json::to_string_pretty(&device).unwrap()
 }
 
 #[test]
 fn the_whole_program_shows_a_board_once() {
-    let document = once("--cndev-library", &Fake::cndev(&x8("")));
+    let root = tempfile::tempdir().unwrap();
+    let document = once("--cndev-library", &Fake::cndev(&x8("")), root.path());
     let board = &document["boards"][0];
     assert_eq!(board["devices"].as_array().unwrap().len(), 2);
     assert_eq!(board["power_w"], 107.0);
     assert_eq!(board["power_limit_w"], 250.0);
-    let document = once("--cndev-library", &Fake::cndev(X4));
+    assert_eq!(document["devices"][0]["power_scope"], "board");
+    assert_eq!(document["devices"][2]["power_scope"], "gpu");
+    let document = once("--cndev-library", &Fake::cndev(X4), root.path());
     insta::assert_snapshot!(steady(&document["devices"][0]));
+}
+
+#[test]
+fn the_whole_program_goes_on_without_a_device_that_hangs() {
+    let root = tempfile::tempdir().unwrap();
+    let fake = Fake::cndev(&x8("blocks = ['utilization']"));
+    let document = once("--cndev-library", &fake, root.path());
+    let devices = document["devices"].as_array().unwrap();
+    let told: Vec<_> = devices
+        .iter()
+        .map(|d| d["utilization_ratio"].as_f64())
+        .collect();
+    assert_eq!(told, [Some(0.0), None, Some(0.0)]);
+    assert_eq!(devices[1]["absent"]["utilization_ratio"], "timed_out");
 }

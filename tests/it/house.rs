@@ -65,6 +65,7 @@ const FFI: &[&str] = &[
     "src/probe/cambricon/ffi.rs",
     "src/probe/ascend/ffi.rs",
     "src/probe/dynamic.rs",
+    "src/probe/gaudi/ffi.rs",
 ];
 
 /// Where a clock, a file, the network, the environment or chance would make two runs of the same ticks differ.
@@ -290,8 +291,9 @@ fn unsafe_stands_only_where_foreign_code_is_called() {
             let lines: Vec<&str> = source.raw.lines().collect();
             let above = &lines[line.saturating_sub(12)..line];
             // A type of a foreign function is no call; a declaration says its demands under `# Safety`.
-            let is_type = source.code[at..].starts_with("unsafe extern \"")
-                && !source.code[at..].contains("unsafe {");
+            let is_type = source.code[at..]
+                .strip_prefix("unsafe extern \"")
+                .is_some_and(|rest| rest.trim_start().starts_with("fn("));
             if !named {
                 findings.push(format!(
                     "{}: unsafe outside the named files",

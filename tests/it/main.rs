@@ -16,6 +16,7 @@ mod contract;
 mod corpus_cases;
 mod fake_nvml;
 mod fake_nvml_process;
+mod gaudi;
 mod hardy;
 mod house;
 mod intel;

@@ -26,6 +26,10 @@ impl Fake {
         Self::new(VendorName::Ascend, "dcmi_fake", "libdcmi.so", toml)
     }
 
+    pub(crate) fn hlml(toml: &str) -> Self {
+        Self::new(VendorName::Gaudi, "hlml_fake", "libhlml.so", toml)
+    }
+
     fn new(vendor: VendorName, example: &str, file: &'static str, toml: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::copy(built(example), dir.path().join(file)).unwrap();

@@ -58,40 +58,36 @@ pub(super) fn list(library: &Arc<Library>) -> Result<Listing, Fault> {
         .zip(&serials)
         .map(|((index, handle), serial)| unit(library, *index, *handle, *serial, &mut taken))
         .collect();
-    for place in 0..units.len() {
-        let mates: Vec<usize> = (0..units.len())
-            .filter(|other| boards.get(*other) == boards.get(place))
+    for board in 0..units.len() {
+        let mates: Vec<&mut Unit> = units
+            .iter_mut()
+            .zip(&boards)
+            .filter_map(|(unit, of)| (*of == board).then_some(unit))
             .collect();
-        let Some((first, rest)) = mates.split_first() else {
-            continue;
-        };
-        if rest.is_empty() || *first != place {
-            continue;
-        }
-        let name = match serials.get(place).copied().flatten() {
-            Some(serial) => format!("board-{serial:x}"),
-            None => format!(
-                "board-of-{}",
-                units.get(place).map_or("", |u| &*u.device.id.0)
-            ),
-        };
-        let board = BoardId(Arc::from(name));
-        let handles: Vec<i32> = mates
-            .iter()
-            .filter_map(|m| Some(found.get(*m)?.1))
-            .collect();
-        let shares_power = tell_the_same(library, &handles);
-        for mate in mates {
-            if let Some(unit) = units.get_mut(mate) {
-                Arc::make_mut(&mut unit.device).board = board.clone();
-                unit.shares_power = shares_power;
-            }
+        if mates.len() > 1 {
+            share(library, mates, serials.get(board).copied().flatten());
         }
     }
     Ok(Listing {
         units: units.into_iter().map(Arc::new).collect(),
         refused,
     })
+}
+
+/// Makes one board of several devices.
+fn share(library: &Library, mates: Vec<&mut Unit>, serial: Option<u64>) {
+    let first = mates.first().map_or("", |unit| &*unit.device.id.0);
+    let board = serial.map_or_else(
+        || format!("board-of-{first}"),
+        |serial| format!("board-{serial:x}"),
+    );
+    let board = BoardId(Arc::from(board));
+    let handles: Vec<i32> = mates.iter().map(|unit| unit.handle).collect();
+    let shares_power = tell_the_same(library, &handles);
+    for unit in mates {
+        Arc::make_mut(&mut unit.device).board = board.clone();
+        unit.shares_power = shares_power;
+    }
 }
 
 /// The board's serial number; all zeros and all ones are none.
@@ -105,15 +101,14 @@ fn serial(library: &Library, handle: i32) -> Option<u64> {
 fn boards(serials: &[Option<u64>], internal: impl Fn(usize, usize) -> Option<bool>) -> Vec<usize> {
     let mut boards: Vec<usize> = Vec::new();
     for (place, serial) in serials.iter().enumerate() {
-        let mate =
-            (0..place).find(
-                |other| match (serial, serials.get(*other).copied().flatten()) {
-                    (Some(one), Some(other_serial)) => {
-                        *one == other_serial && internal(*other, place) != Some(false)
-                    }
-                    _ => internal(*other, place) == Some(true),
-                },
-            );
+        let is_mate = |other: &usize| {
+            let on_board = || internal(*other, place);
+            match serial.zip(serials.get(*other).copied().flatten()) {
+                Some((one, other)) => one == other && on_board() != Some(false),
+                None => on_board() == Some(true),
+            }
+        };
+        let mate = (0..place).find(is_mate);
         let board = mate.and_then(|mate| boards.get(mate).copied());
         boards.push(board.unwrap_or(place));
     }

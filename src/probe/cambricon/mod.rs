@@ -15,7 +15,8 @@ use crate::model::{
     Absent, Device, DeviceId, DeviceProcess, Event, ProbeHint, ProbeReport, ProbeStatus, Reading,
     Readings,
 };
-use crate::probe::dynamic::{NotLoaded, wait_for_last_calls};
+use crate::probe::dynamic::wait_for_last_calls;
+use crate::probe::report;
 use crate::probe::round::Round;
 use crate::probe::surroundings;
 use crate::probe::vendor::{Answer, Opened, Vendor, VendorOptions};
@@ -85,26 +86,7 @@ impl Cambricon {
     }
 
     fn report(&self, status: ProbeStatus, hint: ProbeHint) -> ProbeReport {
-        let library = self.options.library.as_ref();
-        ProbeReport {
-            vendor: self.options.vendor,
-            library: library.map_or_else(|| NAME.into(), |p| p.display().to_string().into()),
-            path: None,
-            version: None,
-            status,
-            code: None,
-            message: None,
-            hint,
-        }
-    }
-
-    fn not_loaded(&self, refused: NotLoaded) -> Box<ProbeReport> {
-        let mut report = match refused.forbidden {
-            true => self.report(ProbeStatus::NoPermission, ProbeHint::Permission),
-            false => self.report(ProbeStatus::NoLibrary, self.hint()),
-        };
-        report.message = Some(Arc::from(refused.message));
-        Box::new(report)
+        report::report(&self.options, NAME, status, hint)
     }
 
     /// The report of a library that was loaded and then said no.
@@ -131,20 +113,8 @@ impl Cambricon {
         if let (true, Some((_, fault))) = (listing.units.is_empty(), listing.refused.first()) {
             return Err(self.failed(*fault, "opening the first device", path));
         }
-        let mut report = match listing.units.is_empty() {
-            false => self.report(ProbeStatus::Ok, ProbeHint::Nothing),
-            true => self.report(ProbeStatus::NoDevice, self.hint()),
-        };
-        let refused: Vec<String> = listing
-            .refused
-            .iter()
-            .map(|(index, fault)| format!("device {index}: {fault}"))
-            .collect();
-        report.message = match (refused.is_empty(), listing.units.is_empty()) {
-            (false, _) => Some(Arc::from(refused.join("; "))),
-            (true, true) => Some(Arc::from("the library works and lists no device")),
-            (true, false) => None,
-        };
+        let (devices, refused) = (listing.units.len(), &listing.refused);
+        let mut report = report::listed(&self.options, NAME, devices, refused, || self.hint());
         report.path = path;
         report.version = library
             .library_version()
@@ -193,9 +163,9 @@ impl Vendor for Cambricon {
             Err(NotOpened::Refused(fault, path)) => {
                 Err(self.failed(fault, "initialising the library", path))
             }
-            Err(NotOpened::NotLoaded(refused)) => {
-                self.open_tool().ok_or_else(|| self.not_loaded(refused))
-            }
+            Err(NotOpened::NotLoaded(refused)) => self
+                .open_tool()
+                .ok_or_else(|| report::not_loaded(&self.options, NAME, refused, self.hint())),
         }
     }
 

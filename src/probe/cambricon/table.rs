@@ -119,6 +119,7 @@ fn second_line(cells: &[&str], row: &mut Row) {
 }
 
 #[cfg(test)]
+#[allow(clippy::print_stdout)]
 mod tests {
     use super::*;
     use proptest::prelude::*;

@@ -14,7 +14,7 @@
 #[path = "../small/mod.rs"]
 mod small;
 
-use small::{device_call, devices, library_call, number, put, scenario, text, whole};
+use small::{device_call, devices, library_call, put, scenario, text, whole};
 use std::ffi::{CString, c_char, c_void};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -225,7 +225,7 @@ pub unsafe extern "C" fn cndevGetLibVersion(out: *mut c_void) -> i32 {
     answer(run())
 }
 
-/// Devices of one `sn` are on one board, unless `apart` is set.
+/// Devices of one `sn` are on one board, and those of one `topology_board`, where that is named.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cndevTopologyGetRelationship(
     out: *mut c_void,
@@ -273,6 +273,14 @@ pub unsafe extern "C" fn cndevDeviceGetFieldValues(
         Ok(())
     };
     answer(run())
+}
+
+/// A number of a table, whole or not.
+fn number(table: &Table, key: &str) -> Option<f64> {
+    let value = table.get(key)?;
+    value
+        .as_float()
+        .or_else(|| Some(value.as_integer()? as f64))
 }
 
 unsafe fn put_field(element: *mut c_void, own: Option<&Table>, field: &Value) {
@@ -401,6 +409,21 @@ pub unsafe extern "C" fn cndevGetMLULinkBasicCounter(
             put(out, 0, rx);
             put(out, 16, tx);
         }
+        Ok(())
+    };
+    answer(run())
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cndevGetMLULinkErrorCounter(
+    out: *mut c_void,
+    handle: i32,
+    port: i32,
+) -> i32 {
+    let run = || {
+        let errors = port_value("port_errors", handle, port, "port_bad")?;
+        // SAFETY: 128 bytes; bad packets received.
+        unsafe { put(out, 16, errors) };
         Ok(())
     };
     answer(run())

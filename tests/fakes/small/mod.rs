@@ -101,14 +101,6 @@ pub(crate) fn device_call(
     gate(|| find(&devices()).unwrap_or_default(), call)
 }
 
-/// A number of a table, whole or not.
-pub(crate) fn number(table: &Table, key: &str) -> Option<f64> {
-    let value = table.get(key)?;
-    value
-        .as_float()
-        .or_else(|| Some(value.as_integer()? as f64))
-}
-
 /// A whole number of a table.
 pub(crate) fn whole(table: &Table, key: &str) -> Option<i64> {
     table.get(key)?.as_integer()
