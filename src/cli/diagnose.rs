@@ -1,14 +1,15 @@
 //! `nameplate diagnose`: verdicts with their evidence, live for a while or from a file.
 
 use super::args::{Diagnose, Format};
+use super::live::{Outlet, Plan, Watching};
 use super::once::all_have_answered;
-use super::platform::Rented;
 use super::recorder::{decoded, failure};
 use super::signals::{Signals, until};
-use super::source::{self, Source};
+use super::source;
 use super::words::CatalogueWords;
 use super::{CliError, Settings, World, foreign};
-use crate::model::{Config, Control, Plates, Snapshot, SourceKind, Tick};
+use crate::app::{News, Recording};
+use crate::model::{Config, Control, FeedHandle, Plates, Snapshot, SourceKind, Tick};
 use crate::publish::{Diagnosis, TextOptions, diagnosis_json, diagnosis_text};
 use crate::record::{Reader, Record, StartRecord};
 use crate::session::{Session, Start};
@@ -23,6 +24,8 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::time::Instant;
 
+/// So much longer than the watch itself the first answer of the devices may take.
+const FIRST_WAIT: Duration = Duration::from_secs(2);
 /// Ticks that may wait while one is folded.
 const WAITING: usize = 256;
 
@@ -35,8 +38,10 @@ pub(super) fn run(args: &Diagnose, settings: &Settings, world: &mut World) -> Re
                 let span = format_span(args.span.as_secs_f64());
                 world.complain(&format!("{}\n", t.diagnosis_watching(span)));
             }
-            let rented = Rented::new(settings, world)?;
-            live(source::live(settings, &rented), args.span, settings)?
+            let plan = Plan::new(settings, world, false)?;
+            let session = source::session(SourceKind::Live, settings.config.clone())?;
+            let begin = |outlet| Watching::start(plan, outlet).map(|watching| watching.feed);
+            live(session, begin, args.span, settings, world)?
         }
         Some(file) if foreign::is_recording(file) => recording(file, settings)?,
         Some(file) => log(file, args, settings)?,
@@ -88,6 +93,36 @@ impl Watch {
         self.span = Some((begin, tick.at));
     }
 
+    /// Takes in what this host's source tells.
+    fn hear(&mut self, news: News, world: &mut World) {
+        match news {
+            News::Tick(tick) => self.take(&tick),
+            News::All(all) => all.into_iter().for_each(|news| self.hear(news, world)),
+            News::Session(session) => {
+                self.session = *session;
+                self.last = None;
+            }
+            News::Start(start) => self.session.take_up(*start),
+            News::Notice(text) => {
+                world.complain(&format!("nameplate: diagnose: {}\n", clean(&text)));
+            }
+            News::Recording(Recording::Other(pid)) => world.complain(&format!(
+                "nameplate: diagnose: as process {pid} records it; the driver is not asked again\n"
+            )),
+            News::Recording(_) | News::Behind(_) => {}
+        }
+    }
+
+    /// Whether a tick has come since the watch began, and all devices have answered.
+    fn has_answered(&self) -> bool {
+        self.last.is_some()
+            && self
+                .session
+                .snapshot()
+                .as_ref()
+                .is_some_and(all_have_answered)
+    }
+
     /// The view at the end, of whatever is there.
     fn finish(&self, settings: &Settings) -> Option<Watched> {
         Some(Watched {
@@ -117,11 +152,14 @@ fn local_zone() -> String {
     zone.iana_name().unwrap_or("local").to_owned()
 }
 
-/// Watches this host for a while, or until a signal.
+/// Watches this host for a while, or until a signal: from its recorder's file where one runs, with all that its session
+/// has learned, else from our own probes.
 pub(super) fn live(
-    source: Source,
+    session: Session,
+    begin: impl FnOnce(Outlet) -> std::io::Result<FeedHandle>,
     span: Duration,
     settings: &Settings,
+    world: &mut World,
 ) -> Result<Watched, CliError> {
     let starting = |operation: &str, source| CliError::System {
         operation: operation.to_owned(),
@@ -132,20 +170,17 @@ pub(super) fn live(
         .enable_all()
         .build()
         .map_err(|error| starting("starting the diagnosis", error))?;
-    let (sender, ticks) = channel(WAITING);
-    let mut watch = Watch::new(source::session(source.kind, source.config)?);
+    let (sender, news) = channel(WAITING);
+    let mut watch = Watch::new(session);
     let mut signals = {
         let _inside = runtime.enter();
         Signals::new().map_err(|error| starting("listening for signals", error))?
     };
-    let handle = source
-        .feed
-        .start(Box::new(move |tick| {
-            !matches!(sender.try_send(tick), Err(TrySendError::Closed(_)))
-        }))
-        .map_err(|error| starting("starting the probes", error))?;
+    let outlet: Outlet =
+        Arc::new(move |news| !matches!(sender.try_send(news), Err(TrySendError::Closed(_))));
+    let handle = begin(outlet).map_err(|error| starting("starting the probes", error))?;
     let begun = Instant::now();
-    runtime.block_on(watch_live(&mut watch, ticks, span, &mut signals));
+    runtime.block_on(watch_live(&mut watch, news, span, &mut signals, world));
     handle.tell(Control::Stop);
     let mut watched = watch.finish(settings).ok_or(CliError::NoSample {
         command: "diagnose",
@@ -164,28 +199,24 @@ pub(super) fn live(
 /// Folds until the time is over, a signal comes, or nothing more does. The time begins when the devices have answered.
 async fn watch_live(
     watch: &mut Watch,
-    mut ticks: Receiver<Tick>,
+    mut news: Receiver<News>,
     span: Duration,
     signals: &mut Signals,
+    world: &mut World,
 ) {
-    let mut end = Instant::now().checked_add(span);
+    // A recorder's ticks come a second's worth at a time.
+    let mut end = Instant::now().checked_add(span + FIRST_WAIT);
     let mut answered = false;
     loop {
-        let tick = tokio::select! {
+        let next = tokio::select! {
             biased;
             () = signals.any() => return,
             () = until(end) => return,
-            tick = ticks.recv() => tick,
+            next = news.recv() => next,
         };
-        let Some(tick) = tick else { return };
-        watch.take(&tick);
-        if !answered
-            && watch
-                .session
-                .snapshot()
-                .as_ref()
-                .is_some_and(all_have_answered)
-        {
+        let Some(next) = next else { return };
+        watch.hear(next, world);
+        if !answered && watch.has_answered() {
             answered = true;
             end = Instant::now().checked_add(span);
         }

@@ -263,8 +263,16 @@ fn near(a: &Json, b: &Json) -> bool {
 #[test]
 fn a_live_diagnosis_ends_with_its_source_and_writes_the_document() {
     let settings = settings();
-    let watched = live(source(one_device()), Duration::from_secs(3600), &settings).unwrap();
     let (mut world, stdout, _) = world(None);
+    let source = source(one_device());
+    let session = super::source::session(source.kind, source.config).unwrap();
+    let begin = |outlet: super::live::Outlet| {
+        source
+            .feed
+            .start(Box::new(move |tick| outlet(crate::app::News::Tick(tick))))
+    };
+    let hour = Duration::from_secs(3600);
+    let watched = live(session, begin, hour, &settings, &mut world).unwrap();
     let code = write(&watched, Format::Json, &settings, &mut world).unwrap();
     assert_eq!(code, 0);
     let document: Json = serde_json::from_str(&stdout.text()).unwrap();

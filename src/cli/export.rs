@@ -316,15 +316,18 @@ impl<'a> Target<'a> {
             writer.start(tick, fresh, &bytes).map_err(failed)?;
         }
         session.fold(tick);
-        let Some(snapshot) = session.snapshot() else {
-            return Ok(());
-        };
         match &mut self.recording {
             Some((writer, _)) => {
                 self.ticks += 1;
-                writer.append(tick, Some(&snapshot)).map_err(failed)
+                writer
+                    .append(tick)
+                    .and_then(|()| writer.gather(tick, &session.minute_points()))
+                    .map_err(failed)
             }
             None => {
+                let Some(snapshot) = session.snapshot() else {
+                    return Ok(());
+                };
                 self.lines.add(&snapshot)?;
                 if self.lines.text.len() >= PORTION {
                     self.lines.flush(world)?;

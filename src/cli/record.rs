@@ -23,7 +23,10 @@ pub(super) fn run(source: Source, args: &Record, world: &mut World) -> Result<()
     if args.detached && !detach(&path)? {
         return Ok(());
     }
-    let mut recorder = Recorder::open(&path, source.config)?;
+    let mut recorder = match args.output {
+        Some(_) => Recorder::open(&path, source.config)?,
+        None => Recorder::open_own(&path, source.config)?,
+    };
     let starting = |operation: &str, source| CliError::System {
         operation: operation.to_owned(),
         source,
@@ -50,6 +53,13 @@ pub(super) fn run(source: Source, args: &Record, world: &mut World) -> Result<()
     if let Some(warning) = &warning {
         world.complain(&format!("nameplate: record: {warning}\n"));
     }
+    let warning = match recorder.aside_warning() {
+        Some(aside) => {
+            world.complain(&format!("nameplate: record: {aside}\n"));
+            Some(warning.map_or_else(|| aside.clone(), |warning| format!("{aside}. {warning}")))
+        }
+        None => warning,
+    };
     if let Journal::Rollback { file_system } = recorder.journal() {
         world.complain(&format!(
             "nameplate: record: the file lies on a network volume ({file_system}): each second is written through, \

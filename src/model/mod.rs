@@ -11,6 +11,7 @@ mod evidence;
 mod feed;
 mod host;
 mod metric;
+mod minute;
 mod plates;
 mod platform;
 mod platform_report;
@@ -39,6 +40,7 @@ pub use evidence::{Comparison, Evidence, EvidenceKind, Paper, Rejected, Whose, W
 pub use feed::{Control, Feed, FeedHandle, Sink};
 pub use host::{Host, HostSample, PsiScope};
 pub use metric::{Metric, Unit};
+pub use minute::MinutePoint;
 pub use plates::{PlateEntry, Plates, PlatesError};
 pub use platform::{
     Claims, DetectedBy, Disagreement, Notice, NoticeKind, Platform, PlatformNews, PlatformPrice,

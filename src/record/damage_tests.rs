@@ -8,7 +8,8 @@
 
 use super::tests::{as_killed, plain, read, short, write};
 use super::*;
-use crate::model::Tick;
+use crate::model::{DeviceId, Figure, Figures, MinutePoint, PhaseSeconds, Tick, Value};
+use jiff::Timestamp;
 use std::path::Path;
 
 /// A small file with all there is: two blocks, Starts, rows that are no block yet, a plain table.
@@ -92,6 +93,46 @@ fn every_byte_cut_and_every_byte_flipped_is_told() {
         bytes.len()
     );
     assert!(some > 0 && whole > 0 && whole < bytes.len());
+}
+
+#[test]
+fn a_plain_row_that_was_changed_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.nmp");
+    let mut writer = Writer::open(&path, short()).unwrap();
+    let mut figures = Figures::default();
+    let id = DeviceId("GPU-0".into());
+    // Numbers that SQLite may store in another form than they were given: whole, negative zero, very small.
+    for (figure, value) in [
+        (Figure::Power, 300.0),
+        (Figure::Temperature, 55.0),
+        (Figure::Headroom, -0.0),
+        (Figure::Utilization, 1e-7),
+        (Figure::MemoryUsed, 8e10),
+    ] {
+        figures.set(figure, Value::fresh(value));
+    }
+    for tick in plain(3) {
+        writer.append(&tick).unwrap();
+        let point = MinutePoint {
+            device: &id,
+            figures: &figures,
+            phase_seconds: PhaseSeconds::default(),
+            answers: true,
+            sampled: true,
+        };
+        writer.gather(&tick, &[point]).unwrap();
+    }
+    writer.close().unwrap();
+    let whole = || {
+        let reader = Reader::open(&path).unwrap();
+        let all = Timestamp::from_second(0).unwrap()..Timestamp::MAX;
+        reader.minutes(all.start, all.end)
+    };
+    assert_eq!(whole().unwrap()[0].power_w, Some(300.0));
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute("UPDATE minutes SET power_w = 301", []).unwrap();
+    assert!(matches!(whole(), Err(RecordError::Damaged { .. })));
 }
 
 #[test]

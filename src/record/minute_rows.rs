@@ -2,9 +2,10 @@
 
 use super::error::RecordError;
 use super::reader::Reader;
-use super::schema::meaning;
+use super::schema::{meaning, sound};
 use crate::model::{DeviceId, PhaseSeconds};
 use jiff::Timestamp;
+use rusqlite::types::Value;
 use std::sync::Arc;
 
 /// One device in one minute. A value that is not there was not recorded.
@@ -89,53 +90,39 @@ impl Reader {
     /// # Errors
     /// The table cannot be read.
     pub fn minutes(&self, from: Timestamp, to: Timestamp) -> Result<Vec<MinuteRow>, RecordError> {
+        let rows = self.plain_rows(
+            "SELECT * FROM minutes WHERE at BETWEEN ?1 AND ?2 ORDER BY at, device",
+            [minute_name(from), minute_name(to)],
+            22,
+        )?;
+        Ok(rows.iter().filter_map(|row| minute_row(row)).collect())
+    }
+
+    /// Rows of a plain table up to the first that is not what was written.
+    fn plain_rows(
+        &self,
+        query: &str,
+        parameters: impl rusqlite::Params,
+        columns: usize,
+    ) -> Result<Vec<Vec<Value>>, RecordError> {
         let reading = |e: rusqlite::Error| meaning("reading", &self.path, &e);
-        let mut query = self
-            .db
-            .prepare(
-                "SELECT at, device, seconds, samples, power_w, temperature_max_c, headroom_min_c, utilization_ratio, \
-                 work_ratio, memory_used_max_bytes, clock_mhz, pcie_rx_bytes_per_s, pcie_tx_bytes_per_s, \
-                 nvlink_rx_bytes_per_s, nvlink_tx_bytes_per_s, compute_s, io_wait_s, queue_s, idle_s, unobserved_s \
-                 FROM minutes WHERE at BETWEEN ?1 AND ?2 ORDER BY at, device",
-            )
-            .map_err(reading)?;
-        let rows = query
-            .query_map([minute_name(from), minute_name(to)], |row| {
-                let at: String = row.get(0)?;
-                let device: String = row.get(1)?;
-                Ok(at.parse().ok().map(|at| (at, device)).map(|(at, device)| {
-                    Ok(MinuteRow {
-                        at,
-                        device: DeviceId(Arc::from(device)),
-                        seconds: row.get(2)?,
-                        samples: row.get(3)?,
-                        power_w: row.get(4)?,
-                        temperature_max_c: row.get(5)?,
-                        headroom_min_c: row.get(6)?,
-                        utilization_ratio: row.get(7)?,
-                        work_ratio: row.get(8)?,
-                        memory_used_max_bytes: row.get(9)?,
-                        clock_mhz: row.get(10)?,
-                        pcie_rx_bytes_per_s: row.get(11)?,
-                        pcie_tx_bytes_per_s: row.get(12)?,
-                        nvlink_rx_bytes_per_s: row.get(13)?,
-                        nvlink_tx_bytes_per_s: row.get(14)?,
-                        phases: PhaseSeconds {
-                            compute: row.get(15)?,
-                            io_wait: row.get(16)?,
-                            queue: row.get(17)?,
-                            idle: row.get(18)?,
-                            unobserved: row.get(19)?,
-                        },
-                    })
-                }))
-            })
-            .map_err(reading)?;
-        let mut all = Vec::new();
-        for row in rows {
-            // A time that is none is damage of that row; the others stand for themselves.
-            if let Some(row) = row.map_err(reading)? {
-                all.push(row.map_err(reading)?);
+        let mut query = self.db.prepare(query).map_err(reading)?;
+        let mut rows = query.query(parameters).map_err(reading)?;
+        let mut all: Vec<Vec<Value>> = Vec::new();
+        while let Some(row) = rows.next().map_err(reading)? {
+            match sound(row, columns).map_err(reading)? {
+                Some(row) => all.push(row),
+                None => {
+                    let after = all.last().and_then(|row| match row.first() {
+                        Some(Value::Text(at)) => at.parse().ok(),
+                        _ => None,
+                    });
+                    return Err(RecordError::Damaged {
+                        path: self.path.clone(),
+                        after,
+                        what: "a plain row is not what was written".to_owned(),
+                    });
+                }
             }
         }
         Ok(all)
@@ -146,22 +133,61 @@ impl Reader {
     /// # Errors
     /// The table cannot be read.
     pub fn devices(&self) -> Result<Vec<NamedDevice>, RecordError> {
-        let reading = |e: rusqlite::Error| meaning("reading", &self.path, &e);
-        let mut query = self
-            .db
-            .prepare("SELECT device, device_index, name, vendor FROM devices ORDER BY device_index, device")
-            .map_err(reading)?;
-        let rows = query
-            .query_map([], |row| {
-                Ok(NamedDevice {
-                    id: DeviceId(Arc::from(row.get::<_, String>(0)?)),
-                    index: row.get(1)?,
-                    name: Arc::from(row.get::<_, String>(2)?),
-                    vendor: row.get(3)?,
-                })
-            })
-            .map_err(reading)?;
-        rows.collect::<Result<_, _>>().map_err(reading)
+        let rows = self.plain_rows("SELECT * FROM devices ORDER BY device_index, device", [], 4)?;
+        Ok(rows.iter().filter_map(|row| named_device(row)).collect())
+    }
+}
+
+fn minute_row(columns: &[Value]) -> Option<MinuteRow> {
+    let text = |n: usize| match columns.get(n) {
+        Some(Value::Text(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let number = |n: usize| match columns.get(n) {
+        Some(Value::Real(number)) => Some(*number),
+        Some(Value::Integer(number)) => Some(*number as f64),
+        _ => None,
+    };
+    Some(MinuteRow {
+        at: text(0)?.parse().ok()?,
+        device: DeviceId(Arc::from(text(1)?)),
+        seconds: number(2)?,
+        samples: number(3)? as u32,
+        power_w: number(4),
+        temperature_max_c: number(7),
+        headroom_min_c: number(8),
+        utilization_ratio: number(9),
+        work_ratio: number(10),
+        memory_used_max_bytes: number(11),
+        clock_mhz: number(12),
+        pcie_rx_bytes_per_s: number(13),
+        pcie_tx_bytes_per_s: number(14),
+        nvlink_rx_bytes_per_s: number(15),
+        nvlink_tx_bytes_per_s: number(16),
+        phases: PhaseSeconds {
+            compute: number(17)?,
+            io_wait: number(18),
+            queue: number(19)?,
+            idle: number(20)?,
+            unobserved: number(21)?,
+        },
+    })
+}
+
+fn named_device(columns: &[Value]) -> Option<NamedDevice> {
+    match columns {
+        [
+            Value::Text(id),
+            Value::Integer(index),
+            Value::Text(name),
+            Value::Text(vendor),
+        ] => Some(NamedDevice {
+            id: DeviceId(Arc::from(id.as_str())),
+            index: u32::try_from(*index).ok()?,
+            name: Arc::from(name.as_str()),
+            vendor: vendor.clone(),
+        }),
+        _ => None,
     }
 }
 

@@ -1,9 +1,11 @@
 //! The plain table: a row for each device and minute, for `sqlite3` and for what outlives the blocks.
 
-use crate::model::{DeviceId, DeviceView, Figure, Phase, PhaseSeconds, Snapshot};
+use super::schema::guarded;
+use crate::model::{DeviceId, Figure, MinutePoint, Phase, PhaseSeconds};
 use crate::units::MonoTime;
 use jiff::Timestamp;
-use rusqlite::{Connection, params};
+use rusqlite::types::Value;
+use rusqlite::{Connection, params_from_iter};
 use std::collections::BTreeMap;
 
 /// Sum and count, for a mean.
@@ -52,7 +54,7 @@ struct Row {
 }
 
 impl Row {
-    fn new(view: &DeviceView, before: Option<PhaseSeconds>) -> Self {
+    fn new(point: &MinutePoint<'_>) -> Self {
         Self {
             samples: 0,
             means: [Mean::default(); MEANS.len()],
@@ -61,19 +63,17 @@ impl Row {
             headroom_min: None,
             memory_max: None,
             energy: None,
-            phases_before: before.unwrap_or(view.phase_seconds),
-            phases: view.phase_seconds,
+            phases_before: point.phase_seconds,
+            phases: point.phase_seconds,
         }
     }
 
-    fn take(&mut self, view: &DeviceView) {
-        self.phases = view.phase_seconds;
+    fn take(&mut self, point: &MinutePoint<'_>) {
+        self.phases = point.phase_seconds;
         // A value that is held over from an earlier tick is no new sample.
         let fresh = |figure| {
-            let value = view.figures.get(figure);
-            value
-                .ok()
-                .filter(|_| value.age_s == 0.0 && view.silent.is_none())
+            let value = point.figures.get(figure);
+            value.ok().filter(|_| value.age_s == 0.0 && point.answers)
         };
         for (mean, figure) in self.means.iter_mut().zip(MEANS) {
             mean.take(fresh(figure));
@@ -90,7 +90,7 @@ impl Row {
         if let Some(energy) = fresh(Figure::Energy) {
             self.energy = Some((self.energy.map_or(energy, |(first, _)| first), energy));
         }
-        if view.silent.is_none() && view.age_s.is_some() {
+        if point.answers && point.sampled {
             self.samples += 1;
         }
     }
@@ -149,21 +149,28 @@ impl Minutes {
         }
     }
 
-    /// Takes what the session made of a tick.
-    pub(super) fn take(&mut self, snapshot: &Snapshot) {
-        let whole = Timestamp::from_second(snapshot.at.as_second()).ok();
+    /// Takes what the session made of a tick at this time.
+    pub(super) fn take(&mut self, at: Timestamp, mono: MonoTime, points: &[MinutePoint<'_>]) {
+        let whole = Timestamp::from_second(at.as_second()).ok();
         self.began = self.began.or(whole);
-        let first = self.span.map_or(snapshot.mono, |(first, _)| first);
-        self.span = Some((first.min(snapshot.mono), snapshot.mono));
+        let first = self.span.map_or(mono, |(first, _)| first);
+        self.span = Some((first.min(mono), mono));
         self.changed = true;
-        for view in &snapshot.devices {
-            self.rows
-                .entry(view.device.id.clone())
-                .or_insert_with(|| Row::new(view, None))
-                .take(view);
+        for point in points {
+            match self.rows.get_mut(point.device) {
+                Some(row) => row.take(point),
+                None => {
+                    let mut row = Row::new(point);
+                    row.take(point);
+                    self.rows.insert(point.device.clone(), row);
+                }
+            }
         }
-        let listed = |id: &DeviceId| snapshot.devices.iter().any(|d| d.device.id == *id);
-        self.rows.retain(|id, row| row.samples > 0 || listed(id));
+        // Devices that are listed no more go, with what was gathered of them.
+        if self.rows.len() > points.len() {
+            let listed = |id: &DeviceId| points.iter().any(|point| point.device == id);
+            self.rows.retain(|id, row| row.samples > 0 || listed(id));
+        }
     }
 
     /// Writes the rows as they stand; they may be written again until the minute is over.
@@ -180,9 +187,9 @@ impl Minutes {
         let seconds = self
             .span
             .map_or(0.0, |(first, newest)| newest.seconds_since(first).max(0.0));
-        let mut insert = db.prepare(
+        let mut insert = db.prepare_cached(
             "INSERT OR REPLACE INTO minutes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
-             ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
+             ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)",
         )?;
         for (id, row) in &self.rows {
             let [
@@ -196,35 +203,38 @@ impl Minutes {
                 nvlink_tx,
             ] = row.means.map(Mean::get);
             let io_wait = row.phases.io_wait.map(|_| row.phase(Phase::IoWait));
-            insert.execute(params![
-                at,
-                &*id.0,
-                seconds,
-                row.samples,
-                round(power, 3),
-                round(row.power_max, 3),
-                round(
+            let number = |value: Option<f64>| value.map_or(Value::Null, Value::Real);
+            let columns = vec![
+                Value::Text(at.clone()),
+                Value::Text(id.0.to_string()),
+                Value::Real(seconds),
+                Value::Integer(row.samples.into()),
+                number(round(power, 3)),
+                number(round(row.power_max, 3)),
+                number(round(
                     row.energy
                         .map(|(first, last)| last - first)
                         .filter(|e| *e >= 0.0),
-                    3
-                ),
-                row.temperature_max,
-                row.headroom_min,
-                round(utilization, 6),
-                round(work, 6),
-                row.memory_max.map(|bytes| bytes as i64),
-                round(clock, 1),
-                round(pcie_rx, 0),
-                round(pcie_tx, 0),
-                round(nvlink_rx, 0),
-                round(nvlink_tx, 0),
-                round(Some(row.phase(Phase::Compute)), 3),
-                round(io_wait, 3),
-                round(Some(row.phase(Phase::Queue)), 3),
-                round(Some(row.phase(Phase::Idle)), 3),
-                round(Some(row.phase(Phase::Unobserved)), 3),
-            ])?;
+                    3,
+                )),
+                number(row.temperature_max),
+                number(row.headroom_min),
+                number(round(utilization, 6)),
+                number(round(work, 6)),
+                row.memory_max
+                    .map_or(Value::Null, |bytes| Value::Integer(bytes as i64)),
+                number(round(clock, 1)),
+                number(round(pcie_rx, 0)),
+                number(round(pcie_tx, 0)),
+                number(round(nvlink_rx, 0)),
+                number(round(nvlink_tx, 0)),
+                number(round(Some(row.phase(Phase::Compute)), 3)),
+                number(round(io_wait, 3)),
+                number(round(Some(row.phase(Phase::Queue)), 3)),
+                number(round(Some(row.phase(Phase::Idle)), 3)),
+                number(round(Some(row.phase(Phase::Unobserved)), 3)),
+            ];
+            insert.execute(params_from_iter(guarded(columns)))?;
         }
         Ok(())
     }
@@ -238,7 +248,7 @@ impl Minutes {
 /// The first time from this one on, in steps of a millisecond, under which no rows stand: a clock that was set back
 /// comes by the same minute twice, and both are kept.
 fn free_name(db: &Connection, began: Timestamp) -> rusqlite::Result<Timestamp> {
-    let mut query = db.prepare("SELECT 1 FROM minutes WHERE at = ?1 LIMIT 1")?;
+    let mut query = db.prepare_cached("SELECT 1 FROM minutes WHERE at = ?1 LIMIT 1")?;
     let mut named = began;
     for _ in 0..1000 {
         if !query.exists([name(named)])? {

@@ -5,6 +5,7 @@
 //! `sqlite3` can read, and one for events. [`Writer`] writes, [`Reader`] reads back exactly the same ticks, up to the
 //! damage where there is some.
 
+mod aside;
 mod block;
 mod columns;
 mod cursor;
@@ -28,6 +29,7 @@ mod damage_tests;
 #[cfg(test)]
 mod tests;
 
+pub use aside::set_aside;
 pub use cursor::{Cursor, Records};
 pub use error::RecordError;
 pub use follow::Follower;

@@ -2,6 +2,7 @@
 
 use super::error::RecordError;
 use super::place::Journal;
+use rusqlite::types::Value;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -21,14 +22,14 @@ CREATE INDEX starts_n ON starts (n);
 CREATE TABLE tail (n INTEGER PRIMARY KEY, at_ns INTEGER NOT NULL, crc INTEGER NOT NULL, body BLOB NOT NULL);
 CREATE TABLE blocks (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, first_at_ns INTEGER NOT NULL, last_at_ns INTEGER NOT NULL, samples INTEGER NOT NULL, crc INTEGER NOT NULL, body BLOB NOT NULL);
 CREATE INDEX blocks_at ON blocks (last_at_ns, first);
-CREATE TABLE events (n INTEGER NOT NULL, at TEXT NOT NULL, device TEXT, kind TEXT NOT NULL, text TEXT NOT NULL);
-CREATE TABLE devices (device TEXT PRIMARY KEY, device_index INTEGER NOT NULL, name TEXT NOT NULL, vendor TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE events (n INTEGER NOT NULL, at TEXT NOT NULL, device TEXT, kind TEXT NOT NULL, text TEXT NOT NULL, crc INTEGER NOT NULL);
+CREATE TABLE devices (device TEXT PRIMARY KEY, device_index INTEGER NOT NULL, name TEXT NOT NULL, vendor TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE minutes (
     at TEXT NOT NULL, device TEXT NOT NULL, seconds REAL NOT NULL, samples INTEGER NOT NULL,
     power_w REAL, power_max_w REAL, energy_j REAL, temperature_max_c REAL, headroom_min_c REAL, utilization_ratio REAL, work_ratio REAL,
     memory_used_max_bytes INTEGER, clock_mhz REAL, pcie_rx_bytes_per_s REAL, pcie_tx_bytes_per_s REAL,
     nvlink_rx_bytes_per_s REAL, nvlink_tx_bytes_per_s REAL,
-    compute_s REAL NOT NULL, io_wait_s REAL, queue_s REAL NOT NULL, idle_s REAL NOT NULL, unobserved_s REAL NOT NULL,
+    compute_s REAL NOT NULL, io_wait_s REAL, queue_s REAL NOT NULL, idle_s REAL NOT NULL, unobserved_s REAL NOT NULL, crc INTEGER NOT NULL,
     PRIMARY KEY (at, device)
 ) WITHOUT ROWID;
 ";
@@ -214,6 +215,43 @@ pub(super) fn row_crc(numbers: &[i64], body: &[u8]) -> i64 {
     }
     hasher.update(body);
     i64::from(hasher.finalize())
+}
+
+/// Guards a plain row: its columns, in the table's order.
+pub(super) fn columns_crc(columns: &[Value]) -> i64 {
+    let mut hasher = crc32fast::Hasher::new();
+    for column in columns {
+        let (kind, bytes): (u8, &[u8]) = match column {
+            Value::Null => (0, &[]),
+            Value::Integer(number) => (1, &number.to_le_bytes()),
+            // SQLite has one zero.
+            Value::Real(number) => (2, &(number + 0.0).to_le_bytes()),
+            Value::Text(text) => (3, text.as_bytes()),
+            Value::Blob(bytes) => (4, bytes),
+        };
+        hasher.update(&[kind]);
+        hasher.update(&(bytes.len() as u64).to_le_bytes());
+        hasher.update(bytes);
+    }
+    i64::from(hasher.finalize())
+}
+
+/// A plain row with its guard behind it, for writing.
+pub(super) fn guarded(mut columns: Vec<Value>) -> Vec<Value> {
+    columns.push(Value::Integer(columns_crc(&columns)));
+    columns
+}
+
+/// The columns of a plain row of the guarded table, all of them; `None` where they are not what was written.
+pub(super) fn sound(
+    row: &rusqlite::Row<'_>,
+    columns: usize,
+) -> rusqlite::Result<Option<Vec<Value>>> {
+    let values = (0..columns)
+        .map(|n| row.get(n))
+        .collect::<rusqlite::Result<Vec<Value>>>()?;
+    let crc: Value = row.get(columns)?;
+    Ok((crc == Value::Integer(columns_crc(&values))).then_some(values))
 }
 
 /// Guards the number of the first tick that the file still has.

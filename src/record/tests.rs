@@ -180,7 +180,7 @@ pub(super) fn write(writer: &mut Writer, ticks: &[Tick]) {
         if writer.start_due(tick.mono) {
             writer.start(tick, tick.seq == 1, b"start").unwrap();
         }
-        writer.append(tick, None).unwrap();
+        writer.append(tick).unwrap();
     }
 }
 
@@ -214,7 +214,7 @@ proptest! {
             writer.close().unwrap();
             prop_assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "one plain file");
         } else {
-            writer.append(&Tick { interval: Duration::from_secs(9), ..ticks[0].clone() }, None).unwrap();
+            writer.append(&Tick { interval: Duration::from_secs(9), ..ticks[0].clone() }).unwrap();
         }
         let (mut back, error) = read(&path);
         back.truncate(ticks.len());
@@ -391,7 +391,7 @@ fn old_blocks_go_and_what_remains_begins_with_a_start() {
     };
     let mut writer = Writer::open(&path, small).unwrap();
     writer.start(&all[0], true, b"again").unwrap();
-    writer.append(&all[0], None).unwrap();
+    writer.append(&all[0]).unwrap();
     writer.close().unwrap();
     assert_eq!(read(&path).0, all[..1]);
 }
@@ -520,7 +520,7 @@ fn a_full_disk_is_told_and_the_file_stays_whole() {
     };
     room(&writer, 1);
     let (kept, lost): (Vec<&Tick>, Vec<&Tick>) = all[30..150].iter().partition(|tick| match writer
-        .append(tick, None)
+        .append(tick)
     {
         Err(RecordError::Full { .. }) => false,
         other => {

@@ -5,11 +5,12 @@ use super::error::RecordError;
 use super::lock::Lock;
 use super::minutes::Minutes;
 use super::place::{Journal, journal_at};
-use super::schema::{first_crc, meaning, open_for_writing, row_crc};
-use crate::model::{Change, Snapshot, Tick};
+use super::schema::{first_crc, guarded, meaning, open_for_writing, row_crc};
+use crate::model::{Change, MinutePoint, Tick};
 use crate::units::MonoTime;
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension as _, params, params_from_iter};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -34,13 +35,13 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 30 days, 1 GiB, blocks of five minutes, a `Start` every hour.
+    /// 30 days, 1 GiB, blocks of five minutes, a `Start` every 20 minutes: whoever seeks folds from one of them.
     fn default() -> Self {
         Self {
             keep: Duration::from_secs(30 * 86_400),
             bytes: 1 << 30,
             seal: Duration::from_secs(300),
-            start: Duration::from_secs(3600),
+            start: Duration::from_secs(1200),
         }
     }
 }
@@ -165,12 +166,12 @@ impl Writer {
         self.prune(at_ns)
     }
 
-    /// Takes a tick, with what the session made of it. It is in the file within a second of ticks.
+    /// Takes a tick. It is in the file within a second of ticks.
     ///
     /// # Errors
     /// [`RecordError::Full`]: the ticks that waited are lost, and the file is as it was; try again with a fresh
     /// `Start`. Others: give up.
-    pub fn append(&mut self, tick: &Tick, snapshot: Option<&Snapshot>) -> Result<(), RecordError> {
+    pub fn append(&mut self, tick: &Tick) -> Result<(), RecordError> {
         let body = postcard::to_allocvec(tick)
             .map_err(|error| self.failed("packing", &error.to_string()))?;
         let events = tick.events.iter().map(|event| {
@@ -197,25 +198,12 @@ impl Writer {
         self.next += 1;
         self.tail_began.get_or_insert(tick.mono);
         self.tail_samples += tick.samples.len();
-        let minute_over = self.minutes.is_over(tick.at);
-        if minute_over {
-            self.flush()?;
-            self.write_minutes()?;
-            self.minutes.turn(tick.at);
-        }
-        if let Some(snapshot) = snapshot {
-            self.minutes.take(snapshot);
-        }
-        let since = |at: Option<MonoTime>| at.map_or(f64::MAX, |at| tick.mono.seconds_since(at));
+        let since = |at| since(tick.mono, at);
         // Half an interval early is better than a whole one late.
         let due = FLUSH_S - tick.interval.as_secs_f64() / 2.0;
         if since(self.flushed) >= due || since(self.flushed) < 0.0 {
             self.flush()?;
             self.flushed = Some(tick.mono);
-        }
-        if since(self.minute_written) >= MINUTE_ROW_S {
-            self.write_minutes()?;
-            self.minute_written = Some(tick.mono);
         }
         let full = since(self.tail_began) >= self.limits.seal.as_secs_f64();
         if self.tail_samples >= SEAL_SAMPLES || full && self.tail_began.is_some() {
@@ -225,6 +213,24 @@ impl Writer {
             if self.is_over_limits(nanoseconds(tick.at))? {
                 self.started = None;
             }
+        }
+        Ok(())
+    }
+
+    /// Takes what the session made of a tick that was appended, for the rows by the minute. It may come some ticks later.
+    ///
+    /// # Errors
+    /// As [`Writer::append`].
+    pub fn gather(&mut self, tick: &Tick, points: &[MinutePoint<'_>]) -> Result<(), RecordError> {
+        if self.minutes.is_over(tick.at) {
+            self.flush()?;
+            self.write_minutes()?;
+            self.minutes.turn(tick.at);
+        }
+        self.minutes.take(tick.at, tick.mono, points);
+        if since(tick.mono, self.minute_written) >= MINUTE_ROW_S {
+            self.write_minutes()?;
+            self.minute_written = Some(tick.mono);
         }
         Ok(())
     }
@@ -290,21 +296,33 @@ impl Writer {
             return Ok(());
         }
         let result = in_transaction(&self.db, |db| {
-            let mut row = db.prepare("INSERT INTO tail VALUES (?1, ?2, ?3, ?4)")?;
+            let mut row = db.prepare_cached("INSERT INTO tail VALUES (?1, ?2, ?3, ?4)")?;
             for waiting in &self.waiting {
                 let crc = row_crc(&[waiting.n, waiting.at_ns], &waiting.body);
                 row.execute(params![waiting.n, waiting.at_ns, crc, waiting.body])?;
                 for (at, device, kind, text) in &waiting.events {
-                    db.execute(
-                        "INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5)",
-                        params![waiting.n, at, device, kind, text],
-                    )?;
+                    let device = device.clone().map_or(Value::Null, Value::Text);
+                    let columns = vec![
+                        Value::Integer(waiting.n),
+                        Value::Text(at.clone()),
+                        device,
+                        Value::Text((*kind).to_owned()),
+                        Value::Text(text.clone()),
+                    ];
+                    db.prepare_cached("INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
+                        .execute(params_from_iter(guarded(columns)))?;
                 }
                 for device in &waiting.devices {
-                    db.execute(
-                        "INSERT OR REPLACE INTO devices VALUES (?1, ?2, ?3, ?4)",
-                        params![device.0, device.1, device.2, device.3],
-                    )?;
+                    let columns = vec![
+                        Value::Text(device.0.clone()),
+                        Value::Integer(device.1.into()),
+                        Value::Text(device.2.clone()),
+                        Value::Text(device.3.to_owned()),
+                    ];
+                    db.prepare_cached(
+                        "INSERT OR REPLACE INTO devices VALUES (?1, ?2, ?3, ?4, ?5)",
+                    )?
+                    .execute(params_from_iter(guarded(columns)))?;
                 }
             }
             Ok(())
@@ -472,13 +490,28 @@ impl Writer {
     }
 }
 
+/// Seconds since something was done; many where it never was.
+fn since(now: MonoTime, at: Option<MonoTime>) -> f64 {
+    at.map_or(f64::MAX, |at| now.seconds_since(at))
+}
+
 fn in_transaction(
     db: &Connection,
     work: impl FnOnce(&Connection) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<()> {
-    let transaction = db.unchecked_transaction()?;
-    work(&transaction)?;
-    transaction.commit()
+    db.prepare_cached("BEGIN")?.execute([])?;
+    // A failed statement may have ended the transaction itself.
+    let undo = || -> rusqlite::Result<()> {
+        if !db.is_autocommit() {
+            db.execute_batch("ROLLBACK")?;
+        }
+        Ok(())
+    };
+    let done = work(db).and_then(|()| db.prepare_cached("COMMIT")?.execute([]).map(|_| ()));
+    if done.is_err() {
+        undo()?;
+    }
+    done
 }
 
 /// Wall time as the file has it; good until 2262.

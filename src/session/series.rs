@@ -88,18 +88,28 @@ impl Series {
         track: Track,
         interval: Duration,
     ) -> impl Iterator<Item = (MonoTime, Option<f64>)> + '_ {
-        let gap = interval.as_secs_f64() * GAP_INTERVALS;
+        // Charts go through all points of four tracks with each frame: no more than a comparison for a point.
+        let gap = interval.mul_f64(GAP_INTERVALS).as_nanos() as u64;
+        let mut points = self.points.iter();
         let mut previous: Option<MonoTime> = None;
-        self.points.iter().flat_map(move |point| {
-            let hole = previous
-                .filter(|p| point.at.seconds_since(*p) > gap)
-                .map(|p| (MonoTime(p.0 / 2 + point.at.0 / 2), None));
+        let mut behind_hole: Option<&Point> = None;
+        std::iter::from_fn(move || {
+            let point = match behind_hole.take() {
+                Some(point) => point,
+                None => {
+                    let point = points.next()?;
+                    if let Some(p) = previous
+                        && point.at.0.saturating_sub(p.0) > gap
+                    {
+                        behind_hole = Some(point);
+                        return Some((MonoTime(p.0 / 2 + point.at.0 / 2), None));
+                    }
+                    point
+                }
+            };
             previous = Some(point.at);
             let value = point.values[track as usize];
-            hole.into_iter().chain(std::iter::once((
-                point.at,
-                value.is_finite().then_some(f64::from(value)),
-            )))
+            Some((point.at, value.is_finite().then_some(f64::from(value))))
         })
     }
 

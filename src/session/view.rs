@@ -5,8 +5,8 @@ use super::device::{DeviceState, REASON_COUNTERS};
 use super::{Session, judge, known};
 use crate::model::{
     Absent, BoardId, BoardView, Carbon, CarbonTable, Charge, DeviceKind, DeviceView, Disagreement,
-    Energy, Figure, HostSample, Metric, PathView, PlatformView, ProcessView, Reading, Reason,
-    Snapshot, StateWord, Value,
+    Energy, Figure, HostSample, Metric, MinutePoint, PathView, PlatformView, ProcessView, Reading,
+    Reason, Snapshot, StateWord, Value,
 };
 use crate::units::MonoTime;
 
@@ -49,6 +49,24 @@ impl Session {
             // Billing goes on where no device can be seen.
             cost: self.ledger.cost(last.at),
         })
+    }
+
+    /// What a recording's plain table takes of the newest tick.
+    #[must_use]
+    pub fn minute_points(&self) -> Vec<MinutePoint<'_>> {
+        let Some(last) = self.start.last else {
+            return Vec::new();
+        };
+        let states = self.start.devices.iter().zip(&self.derived);
+        states
+            .map(|(state, derived)| MinutePoint {
+                device: &state.device.id,
+                figures: &derived.figures,
+                phase_seconds: self.ledger.device_seconds(&state.device.id, last.at),
+                answers: state.silent.is_none(),
+                sampled: state.sampled.is_some(),
+            })
+            .collect()
     }
 
     /// Emissions, where platform and region, or the user, say which grid it is.

@@ -224,14 +224,15 @@ fn write(path: &Path, gpm: bool, hours: f64) -> Written {
         let due = writer.start_due(tick.mono);
         let start = due.then(|| session.start());
         session.fold(&tick);
-        let snapshot = session.snapshot();
+        let points = session.minute_points();
         let before = cpu_ms();
         if let Some(start) = start {
             writer
                 .start(&tick, written.ticks == 1, &start.to_bytes().unwrap())
                 .unwrap();
         }
-        writer.append(&tick, snapshot.as_ref()).unwrap();
+        writer.append(&tick).unwrap();
+        writer.gather(&tick, &points).unwrap();
         let cost = cpu_ms() - before;
         written.cpu_ms += cost;
         written.worst_ms = written.worst_ms.max(cost);

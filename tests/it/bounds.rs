@@ -34,7 +34,8 @@ fn record(writer: &mut Writer, session: &mut Session, tick: &Tick) {
         writer.start(tick, false, &start).unwrap();
     }
     session.fold(tick);
-    writer.append(tick, session.snapshot().as_ref()).unwrap();
+    writer.append(tick).unwrap();
+    writer.gather(tick, &session.minute_points()).unwrap();
 }
 
 /// What a file gives back from its first tick on: the ticks' number, and the session at its end.

@@ -67,7 +67,8 @@ fn record(path: &Path, ticks: &[Tick], parts: &[Range<usize>], introductions: &[
                 writer.start(&tick, fresh, &start).unwrap();
             }
             session.fold(&tick);
-            writer.append(&tick, session.snapshot().as_ref()).unwrap();
+            writer.append(&tick).unwrap();
+            writer.gather(&tick, &session.minute_points()).unwrap();
             (first, fresh) = (false, false);
         }
     }

@@ -51,7 +51,8 @@ fn record(path: &Path, ticks: &[Tick], missing: std::ops::Range<usize>, keep: Du
         }
         session.fold(tick);
         if here {
-            writer.append(tick, session.snapshot().as_ref()).unwrap();
+            writer.append(tick).unwrap();
+            writer.gather(tick, &session.minute_points()).unwrap();
         }
     }
     writer

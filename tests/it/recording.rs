@@ -50,7 +50,8 @@ fn record(writer: &mut Writer, session: &mut Session, tick: &Tick) {
         writer.start(tick, false, &bytes(&session.start())).unwrap();
     }
     session.fold(tick);
-    writer.append(tick, session.snapshot().as_ref()).unwrap();
+    writer.append(tick).unwrap();
+    writer.gather(tick, &session.minute_points()).unwrap();
 }
 
 /// The session that a file gives, from its first Start on.

@@ -411,3 +411,27 @@ fn the_header_says_who_records_and_how_old_that_is() {
     let mut chinese = stage.with(looking("dark", Charset::Unicode, Lang::ZhCn));
     assert!(chinese.text(120, 40).contains("记录已暂停"));
 }
+
+#[test]
+fn a_diagnosis_reads_what_the_recorder_reads() {
+    let host = Host::new();
+    let started = host.run(&["record", "--background", "--interval", "0.2s"]);
+    assert!(started.status.success(), "{}", text(&started.stderr));
+    wait_for_ticks(&host.file(), 10);
+    let recorder = Writer::holder(&host.file()).unwrap();
+    let said = host.run(&[
+        "diagnose",
+        "--for",
+        "1s",
+        "--format",
+        "json",
+        "--no-platform",
+    ]);
+    let complaint = text(&said.stderr);
+    let told = format!("as process {recorder} records it; the driver is not asked again");
+    assert!(complaint.contains(&told), "{complaint}");
+    let document: serde_json::Value = serde_json::from_slice(&said.stdout).unwrap();
+    assert_eq!(document["devices"].as_array().unwrap().len(), 8);
+    assert!(document["observed_seconds"].as_f64().unwrap() > 0.0);
+    assert!(host.run(&["record", "--stop"]).status.success());
+}

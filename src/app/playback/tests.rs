@@ -91,7 +91,8 @@ fn recorded(limits: Limits) -> Recorded {
         session.fold(tick);
         let snapshot = session.snapshot().unwrap();
         if !missing {
-            writer.append(tick, Some(&snapshot)).unwrap();
+            writer.append(tick).unwrap();
+            writer.gather(tick, &session.minute_points()).unwrap();
             live.push((snapshot, format!("{:?}", session.all_series())));
         }
     }

@@ -210,11 +210,11 @@ fn keeper(plan: &Plan, outlet: &Outlet, because: &Because) -> Result<Option<Keep
             let (path, config) = (path.clone(), plan.config.clone());
             Box::new(move || {
                 make_folder(&path)?;
-                Recorder::open(&path, config)
+                Recorder::open_own(&path, config)
             })
         }
         Because::Left(_) => {
-            let recorder = match Recorder::open(&path, plan.config.clone()) {
+            let recorder = match Recorder::open_own(&path, plan.config.clone()) {
                 Ok(recorder) => recorder,
                 Err(CliError::Busy(_)) => return Err(Refused::Busy),
                 Err(error) => return Err(Refused::For(error.to_string())),

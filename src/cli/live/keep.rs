@@ -234,6 +234,10 @@ impl Words {
             lock(&shared.events).push(event(Timestamp::now(), &text));
             notice = Some(self.text.chrome_place_network(file_system));
         }
+        if let Some(text) = recorder.aside_warning() {
+            lock(&shared.events).push(event(Timestamp::now(), &text));
+            notice = Some(self.text.chrome_recording_set_aside());
+        }
         if place_warning(path).is_some() {
             let file = clean(&path.to_string_lossy()).into_owned();
             notice = Some(self.text.chrome_place_vanishes(file));

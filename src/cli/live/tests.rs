@@ -207,7 +207,7 @@ fn another_recorder_is_followed_from_its_start_on_and_takes_up_notes() {
     assert_eq!(following.interval(), Some(Duration::from_secs(1)));
     let mut heard = Heard::new();
     heard.session = following.take_session().unwrap();
-    let same = |heard: &Heard, recorder: &Recorder| {
+    let same = |heard: &Heard, recorder: &mut Recorder| {
         let (ours, theirs) = (heard.snapshot(), recorder.session().snapshot().unwrap());
         assert_eq!(
             format!("{:?}", ours.devices),
@@ -215,7 +215,7 @@ fn another_recorder_is_followed_from_its_start_on_and_takes_up_notes() {
         );
         assert_eq!(format!("{:?}", ours.cost), format!("{:?}", theirs.cost));
     };
-    same(&heard, &recorder);
+    same(&heard, &mut recorder);
     let id = heard.snapshot().devices[0].device.id.clone();
     assert_eq!(
         heard.session.series(&id).map(crate::session::Series::len),
@@ -242,7 +242,7 @@ fn another_recorder_is_followed_from_its_start_on_and_takes_up_notes() {
     let news = following.look(&plan);
     assert_eq!(news.len(), 51, "50 ticks and how old they are");
     news.into_iter().for_each(|news| heard.hear(news));
-    same(&heard, &recorder);
+    same(&heard, &mut recorder);
     assert!(following.is_fresh(), "{}", following.age_s());
     let events = heard.snapshot().events;
     let noted = events.iter().find(|e| e.kind == EventKind::Mark).unwrap();
@@ -278,6 +278,36 @@ fn a_note_whose_file_outlived_a_kill_is_taken_up_once() {
         assert!(recorder.marks().is_empty());
     }
     assert!(marks.waiting().is_empty());
+}
+
+#[test]
+fn a_damaged_recording_is_set_aside_and_another_begun() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("recording.nmp");
+    let mut recorder = Recorder::open(&path, Config::default()).unwrap();
+    for tick in device_ticks(100, 30) {
+        recorder.take(tick).unwrap();
+    }
+    recorder.close().unwrap();
+    // All but the first page, where what the file is stands.
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[4096..].fill(0x5a);
+    std::fs::write(&path, bytes).unwrap();
+    // A file that was named is left to whoever named it.
+    let refused = Recorder::open(&path, Config::default()).err().unwrap();
+    assert!(refused.to_string().contains("next: "), "{refused}");
+    assert!(path.exists());
+    let mut recorder = Recorder::open_own(&path, Config::default()).unwrap();
+    let warning = recorder.aside_warning().unwrap();
+    assert!(warning.contains("recording-damaged-2"), "{warning}");
+    for tick in device_ticks(200, 3) {
+        recorder.take(tick).unwrap();
+    }
+    recorder.close().unwrap();
+    let files = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(files, 2, "the damaged one and the new one");
+    let again = Recorder::open_own(&path, Config::default()).unwrap();
+    assert_eq!(again.aside_warning(), None);
 }
 
 #[test]

@@ -56,6 +56,7 @@ catalogue! { chrome:
     chrome_recorder_other(pid);
     chrome_recorder_unreadable(pid, reason);
     chrome_place_vanishes(file);
+    chrome_recording_set_aside();
     chrome_place_network(system);
     chrome_probes_failed(reason);
     /// This program records.

@@ -39,6 +39,7 @@ impl Pen {
         modifier: Modifier::empty(),
     };
 
+    #[inline(always)]
     pub(super) fn of(cell: &Cell) -> Self {
         Self {
             fg: cell.fg,

@@ -66,6 +66,7 @@ impl Shown {
     }
 
     /// Whether the cell stands there already: its text and pen, or a blank that looks the same.
+    #[inline(always)]
     pub(super) fn is(&self, cell: &Cell) -> bool {
         let text = cell.symbol().as_bytes();
         let same = match self.kind {
@@ -77,6 +78,7 @@ impl Shown {
     }
 
     /// Whether what stands there would look the same in this pen.
+    #[inline(always)]
     pub(super) fn has_pen(&self, pen: Pen) -> bool {
         self.pen == pen || (self.is_blank() && self.pen.blank_like(pen))
     }

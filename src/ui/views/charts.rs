@@ -132,7 +132,7 @@ fn draw_chart(
         .collect();
     let start = start_label(picture, window, look);
     let now = look.text.overview_now();
-    Sweep::new(points.collect::<Vec<_>>(), chart.range)
+    Sweep::new(points, chart.range)
         .style(look.style(chart.role))
         .overflow_style(look.style(Role::Warn))
         .label_style(look.style(Role::ChartAxis))

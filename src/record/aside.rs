@@ -1,0 +1,42 @@
+//! A damaged recording makes room for the next one.
+
+use super::error::RecordError;
+use super::lock::Lock;
+use jiff::Timestamp;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Gives a recording, and its log, another name in its folder: `NAME-damaged-20261130T233000Z.nmp`. What can be read of
+/// it can be read there. Answers with the new path.
+///
+/// # Errors
+/// Another process writes it, or it cannot be renamed.
+pub fn set_aside(path: &Path) -> Result<PathBuf, RecordError> {
+    let _lock = Lock::take(path)?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let at = Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
+    let aside = (0..100)
+        .map(|n| match n {
+            0 => format!("{name}-damaged-{at}.nmp"),
+            n => format!("{name}-damaged-{at}-{n}.nmp"),
+        })
+        .map(|name| path.with_file_name(name))
+        .find(|aside| !aside.exists());
+    let failed = |reason: String| RecordError::Failed {
+        operation: "setting aside",
+        path: path.to_owned(),
+        reason,
+    };
+    let aside = aside.ok_or_else(|| failed("too many others are there".to_owned()))?;
+    fs::rename(path, &aside).map_err(|error| failed(error.to_string()))?;
+    let log = |path: &Path| {
+        let mut name = path.as_os_str().to_owned();
+        name.push("-wal");
+        PathBuf::from(name)
+    };
+    // The log belongs to the file; where it cannot follow, it must not stay for the next one.
+    if log(path).exists() && fs::rename(log(path), log(&aside)).is_err() {
+        let _ = fs::remove_file(log(path));
+    }
+    Ok(aside)
+}
