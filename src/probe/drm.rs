@@ -2,6 +2,7 @@
 
 use super::sysfs;
 use crate::model::PciAddress;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -81,32 +82,25 @@ fn card(home: &Path, node: PathBuf, vendor: u16) -> Option<Card> {
     })
 }
 
-/// The render nodes under `/dev/dri`; `None` where there are none at all.
-fn nodes(root: &Path) -> Option<Vec<String>> {
-    let nodes: Vec<String> = fs::read_dir(root.join("dev/dri"))
-        .ok()?
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| name.starts_with("renderD"))
-        .collect();
-    (!nodes.is_empty()).then_some(nodes)
+/// The render nodes in a folder.
+fn nodes(folder: &Path) -> Vec<OsString> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name());
+    names
+        .filter(|name| name.to_string_lossy().starts_with("renderD"))
+        .collect()
 }
 
 /// The cards whose device node is here, and how many others there are: sysfs shows a container all cards of its host,
-/// whoever rents them.
+/// whoever rents them. Where there are no nodes at all, or none is known of a card, nothing is known against it.
 pub(super) fn ours(root: &Path, cards: Vec<Card>) -> (Vec<Card>, usize) {
-    let Some(nodes) = nodes(root) else {
-        return (cards, 0);
-    };
+    let here = nodes(&root.join("dev/dri"));
     let all = cards.len();
-    let ours: Vec<Card> = cards
-        .into_iter()
-        .filter(|card| {
-            nodes
-                .iter()
-                .any(|node| card.device.join("drm").join(node).exists())
-        })
-        .collect();
+    let is_ours = |card: &Card| {
+        let own = nodes(&card.device.join("drm"));
+        here.is_empty() || own.is_empty() || own.iter().any(|node| here.contains(node))
+    };
+    let ours: Vec<Card> = cards.into_iter().filter(is_ours).collect();
     let others = all - ours.len();
     (ours, others)
 }

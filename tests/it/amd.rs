@@ -259,6 +259,26 @@ fn revisions_that_are_not_known_leave_what_hwmon_says() {
 }
 
 #[test]
+fn a_blob_that_is_torn_twice_leaves_what_hwmon_says() {
+    let (machine, folder) = radeon();
+    let whole = blob(3, 120, &[(6, 63), (22, 99)], &[]);
+    machine.put(&format!("{folder}/gpu_metrics"), &whole[..60]);
+    let (amd, opened) = open(machine.root());
+    let hwmon = [
+        (Metric::PowerAverage, Ok(68.0)),
+        (Metric::CoreTemperature, Ok(61.0)),
+    ];
+    expect(&all(&amd, &opened.devices[0]), &hwmon);
+    // It is read again with the next tick.
+    machine.put(&format!("{folder}/gpu_metrics"), &whole);
+    let firmware = [
+        (Metric::PowerAverage, Ok(99.0)),
+        (Metric::CoreTemperature, Ok(63.0)),
+    ];
+    expect(&all(&amd, &opened.devices[0]), &firmware);
+}
+
+#[test]
 fn a_card_that_sleeps_is_not_read() {
     let machine = mi300x();
     machine.put(&format!("{}/power/runtime_status", folder()), "suspended\n");
@@ -404,6 +424,7 @@ fn a_driver_that_was_loaded_again_is_opened_again() {
 #[test]
 fn cards_without_a_node_here_are_told_and_left_out() {
     let machine = mi300x();
+    machine.put(&format!("{}/drm/renderD128/dev", folder()), "226:128\n");
     machine.put("dev/dri/renderD130", "");
     let opened = open(machine.root()).1;
     assert_eq!(opened.devices.len(), 0);

@@ -104,29 +104,18 @@ pub(super) fn power(unit: &Unit, blob: Option<&Blob>) -> Result<(Metric, f64), (
         true => Metric::PowerAverage,
         false => Metric::PowerInstant,
     };
-    let watts = |raw: Reading<f64>, unit| {
-        let raw = raw.and_then(unless_zero)?;
-        within(raw, unit, &WATTS)
-    };
-    let ways = [
-        (
-            metric,
-            watts(
-                blob.map_or(Err(Absent::NotSupported), |b| said(b.power)),
-                1.0,
-            ),
-        ),
-        (Metric::PowerAverage, Err(Absent::NotReported)),
-        (Metric::PowerInstant, Err(Absent::NotReported)),
+    let firmware = || blob.map_or(Err(Absent::NotSupported), |blob| said(blob.power));
+    let ways: [(Metric, f64, &dyn Fn() -> Reading<f64>); 3] = [
+        (metric, 1.0, &firmware),
+        (Metric::PowerAverage, 1e6, &|| unit.hwmon("power1_average")),
+        (Metric::PowerInstant, 1e6, &|| unit.hwmon("power1_input")),
     ];
     let mut why = (Metric::PowerInstant, Absent::NotSupported);
-    for (n, (metric, reading)) in ways.into_iter().enumerate() {
-        let reading = match n {
-            1 => watts(unit.hwmon("power1_average"), 1e6),
-            2 => watts(unit.hwmon("power1_input"), 1e6),
-            _ => reading,
-        };
-        match reading {
+    for (metric, unit, read) in ways {
+        match read()
+            .and_then(unless_zero)
+            .and_then(|raw| within(raw, unit, &WATTS))
+        {
             Ok(watts) => return Ok((metric, watts)),
             Err(Absent::NotSupported) => {}
             Err(absent) => why = (metric, absent),
