@@ -12,6 +12,7 @@ pub mod publish;
 pub mod record;
 pub mod session;
 pub mod simulate;
+pub mod tensors;
 pub mod text;
 pub mod ui;
 pub mod units;

@@ -13,6 +13,7 @@ pub mod playback;
 mod support;
 mod tools;
 mod update;
+pub mod vendors;
 pub mod verdicts;
 pub mod words;
 

@@ -3,7 +3,7 @@
 use super::tools;
 use crate::model::{
     Absent, Charge, DeviceView, Disagreement, Known, KnownKind, ProbeHint, ProbeReport,
-    ProbeStatus, StateWord, Vendor,
+    ProbeStatus, StateWord, Vendor, WhyNot,
 };
 use crate::text::Catalogue;
 use crate::units::{Bytes, BytesPerSecond, Money, Ratio, Watts, format_span};
@@ -343,6 +343,19 @@ pub fn absent(why: Absent, t: Catalogue) -> Cow<'static, str> {
         Absent::Stale => t.state_absent_stale(),
         Absent::NotReported => t.state_absent_not_reported(),
         Absent::Transition => t.state_absent_transition(),
+    }
+}
+
+/// Why a vendor's interface never tells a meter, in words.
+#[must_use]
+pub fn why_not(interface: &str, why: WhyNot, t: Catalogue) -> Cow<'static, str> {
+    match why {
+        WhyNot::NotTold => t.vendor_not_told(interface),
+        WhyNot::NotRead => t.vendor_not_read(interface),
+        WhyNot::Refused => t.vendor_refused(interface),
+        WhyNot::UnitUnknown => t.vendor_unit_unknown(interface),
+        WhyNot::BothDirections => t.vendor_both_directions(interface),
+        WhyNot::WrongNode => t.vendor_wrong_node(),
     }
 }
 

@@ -85,7 +85,7 @@ pub enum Command {
     Audit(Audit),
     /// Run a command, watch it, report at its end (not in this version)
     Run(Run),
-    /// Two recordings of the same job side by side (not in this version)
+    /// Two recordings of the same job side by side, or what two jobs computed
     Compare(Compare),
     /// The platforms it knows; what was found here and why
     Platforms(Platforms),
@@ -327,15 +327,27 @@ pub struct Run {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   nameplate compare a.nmp b.nmp
-  nameplate compare a.nmp b.nmp --tensors a.safetensors b.safetensors")]
+  nameplate compare h100.nmp ascend.nmp --format json | jq '.rows[] | {figure, a, b, ratio}'
+  nameplate compare --tensors a.safetensors b.safetensors
+  nameplate compare --tensors a.npy b.npy --tolerance 1e-3
+
+Power, utilization and held clocks are those of the seconds that computed. Exit code 4 where a tensor is outside the
+tolerance, else 0.")]
 pub struct Compare {
-    /// The first recording.
-    pub a: PathBuf,
-    /// The second recording.
-    pub b: PathBuf,
-    /// What the two jobs computed.
+    /// The first recording or log.
+    #[arg(required_unless_present = "tensors", requires = "b")]
+    pub a: Option<PathBuf>,
+    /// The second recording or log.
+    pub b: Option<PathBuf>,
+    /// What the two jobs computed: safetensors or npy files.
     #[arg(long, num_args = 2, value_names = ["X", "Y"])]
     pub tensors: Vec<PathBuf>,
+    /// Largest L2 norm of the difference that passes, over the norm of the first.
+    #[arg(long, value_name = "RATIO", default_value_t = 1e-4, value_parser = tolerance, requires = "tensors")]
+    pub tolerance: f64,
+    /// How it is written.
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub format: Format,
 }
 
 /// `nameplate platforms`
@@ -397,6 +409,13 @@ pub enum ConfigAction {
         /// Which file; without it: `--config`, else the user's own.
         file: Option<PathBuf>,
     },
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    text.parse::<f64>()
+        .ok()
+        .filter(|tolerance| tolerance.is_finite() && *tolerance >= 0.0)
+        .ok_or_else(|| format!("\"{text}\" is not a tolerance such as 1e-4"))
 }
 
 fn speed(text: &str) -> Result<f64, String> {

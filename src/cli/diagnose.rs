@@ -1,23 +1,21 @@
 //! `nameplate diagnose`: verdicts with their evidence, live for a while or from a file.
 
 use super::args::{Diagnose, Format};
+use super::folded::{self, Folded, Times};
 use super::live::{Outlet, Plan, Watching};
 use super::once::all_have_answered;
-use super::recorder::{decoded, failure};
 use super::signals::{Signals, until};
 use super::source;
 use super::words::CatalogueWords;
-use super::{CliError, Settings, World, foreign};
+use super::{CliError, Settings, World};
 use crate::app::{News, Recording};
-use crate::model::{Config, Control, FeedHandle, Plates, Snapshot, SourceKind, Tick};
+use crate::model::{Control, FeedHandle, Snapshot, SourceKind, Tick};
 use crate::publish::{Diagnosis, TextOptions, diagnosis_json, diagnosis_text};
-use crate::record::{Reader, Record, StartRecord};
-use crate::session::{Session, Start};
+use crate::session::Session;
 use crate::text::{Catalogue, Lang, clean};
-use crate::units::{MonoTime, format_span};
+use crate::units::format_span;
 use jiff::Timestamp;
 use std::io::IsTerminal as _;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::error::TrySendError;
@@ -43,8 +41,13 @@ pub(super) fn run(args: &Diagnose, settings: &Settings, world: &mut World) -> Re
             let begin = |outlet| Watching::start(plan, outlet).map(|watching| watching.feed);
             live(session, begin, args.span, settings, world)?
         }
-        Some(file) if foreign::is_recording(file) => recording(file, settings)?,
-        Some(file) => log(file, args, settings)?,
+        Some(file) => {
+            let folded = folded::file("diagnose", file, &args.columns, settings, &mut |_, _| {})?;
+            Watched::of(folded).ok_or(CliError::NoSample {
+                command: "diagnose",
+                seconds: 0.0,
+            })?
+        }
     };
     write(&watched, args.format, settings, world)
 }
@@ -61,36 +64,34 @@ pub(super) struct Watched {
     warnings: Vec<(u64, String)>,
 }
 
+impl Watched {
+    /// The view at the end; `None` before the first tick.
+    fn of(folded: Folded) -> Option<Self> {
+        Some(Self {
+            snapshot: folded.session.snapshot()?,
+            format: folded.format,
+            span: folded.times.span.filter(|_| folded.timed),
+            observed_s: folded.times.observed_s,
+            interval_s: folded.interval_s,
+            timezone: folded.timezone,
+            warnings: folded.warnings,
+        })
+    }
+}
+
 /// Folds ticks and counts the seconds that somebody looked at.
 struct Watch {
     session: Session,
-    span: Option<(Timestamp, Timestamp)>,
-    last: Option<(MonoTime, Duration)>,
-    observed_s: f64,
+    times: Times,
+    /// A tick has come since the watch began.
+    answered: bool,
 }
 
 impl Watch {
-    fn new(session: Session) -> Self {
-        Self {
-            session,
-            span: None,
-            last: None,
-            observed_s: 0.0,
-        }
-    }
-
     fn take(&mut self, tick: &Tick) {
         self.session.fold(tick);
-        if let Some((before, interval)) = self.last {
-            let passed = tick.mono.seconds_since(before);
-            let most = 2.0 * tick.interval.max(interval).as_secs_f64();
-            if (0.0..=most).contains(&passed) {
-                self.observed_s += passed;
-            }
-        }
-        self.last = Some((tick.mono, tick.interval));
-        let begin = self.span.map_or(tick.at, |(begin, _)| begin);
-        self.span = Some((begin, tick.at));
+        self.times.take(tick);
+        self.answered = true;
     }
 
     /// Takes in what this host's source tells.
@@ -98,10 +99,7 @@ impl Watch {
         match news {
             News::Tick(tick) => self.take(&tick),
             News::All(all) => all.into_iter().for_each(|news| self.hear(news, world)),
-            News::Session(session) => {
-                self.session = *session;
-                self.last = None;
-            }
+            News::Session(session) => self.session = *session,
             News::Start(start) => self.session.take_up(*start),
             News::Notice(text) => {
                 world.complain(&format!("nameplate: diagnose: {}\n", clean(&text)));
@@ -115,7 +113,7 @@ impl Watch {
 
     /// Whether a tick has come since the watch began, and all devices have answered.
     fn has_answered(&self) -> bool {
-        self.last.is_some()
+        self.answered
             && self
                 .session
                 .snapshot()
@@ -124,32 +122,17 @@ impl Watch {
     }
 
     /// The view at the end, of whatever is there.
-    fn finish(&self, settings: &Settings) -> Option<Watched> {
-        Some(Watched {
-            snapshot: self.session.snapshot()?,
+    fn finish(self, settings: &Settings) -> Option<Watched> {
+        Watched::of(Folded {
+            session: self.session,
+            interval_s: self.times.interval_s(),
+            times: self.times,
             format: None,
-            span: self.span,
-            observed_s: self.observed_s,
-            interval_s: self
-                .last
-                .map_or(1.0, |(_, interval)| interval.as_secs_f64()),
-            timezone: zone(settings),
+            timed: true,
+            timezone: folded::zone(settings),
             warnings: Vec::new(),
         })
     }
-}
-
-/// The zone that times are shown in.
-fn zone(settings: &Settings) -> (String, &'static str) {
-    match settings.screen.tz.as_str() {
-        "local" => (local_zone(), "local"),
-        given => (given.to_owned(), "flag"),
-    }
-}
-
-fn local_zone() -> String {
-    let zone = jiff::tz::TimeZone::system();
-    zone.iana_name().unwrap_or("local").to_owned()
 }
 
 /// Watches this host for a while, or until a signal: from its recorder's file where one runs, with all that its session
@@ -171,7 +154,11 @@ pub(super) fn live(
         .build()
         .map_err(|error| starting("starting the diagnosis", error))?;
     let (sender, news) = channel(WAITING);
-    let mut watch = Watch::new(session);
+    let mut watch = Watch {
+        session,
+        times: Times::default(),
+        answered: false,
+    };
     let mut signals = {
         let _inside = runtime.enter();
         Signals::new().map_err(|error| starting("listening for signals", error))?
@@ -221,85 +208,6 @@ async fn watch_live(
             end = Instant::now().checked_add(span);
         }
     }
-}
-
-/// Reads a recording to its end, or to its damage, which is told.
-fn recording(file: &Path, settings: &Settings) -> Result<Watched, CliError> {
-    let failed = |error| failure("diagnose", &error);
-    let reader = Reader::open(file).map_err(failed)?;
-    let Some(start) = reader.start_before(reader.first()).map_err(failed)? else {
-        return Err(CliError::Failed(format!(
-            "diagnose: {} has no ticks yet; next: let `nameplate record` run for a second",
-            file.display()
-        )));
-    };
-    let plates = Plates::embedded().map_err(|error| CliError::Failed(error.to_string()))?;
-    let plates = Arc::new(plates);
-    let session = |record: &StartRecord| -> Result<Session, CliError> {
-        let mut start = decoded("diagnose", record)?;
-        priced(&mut start.config, &settings.config);
-        let kind = SourceKind::Recording(file.display().to_string());
-        Ok(Session::new(start, plates.clone(), kind))
-    };
-    let mut watch = Watch::new(session(&start)?);
-    let mut damage = None;
-    for record in reader.records(start.n) {
-        match record {
-            Ok(Record::Start(fresh)) if fresh.fresh && fresh.n > start.n => {
-                watch.session = session(&fresh)?;
-            }
-            Ok(Record::Start(_)) => {}
-            Ok(Record::Tick(_, tick)) => watch.take(&tick),
-            Err(error) => {
-                damage = Some(error);
-                break;
-            }
-        }
-    }
-    let Some(mut watched) = watch.finish(settings) else {
-        return Err(damage.map_or_else(
-            || CliError::Failed(format!("diagnose: {} has no ticks yet", file.display())),
-            failed,
-        ));
-    };
-    watched
-        .warnings
-        .extend(damage.map(|error| (0, error.to_string())));
-    Ok(watched)
-}
-
-/// What the user says of price and billing holds for a recording too.
-fn priced(config: &mut Config, told: &Config) {
-    if told.price.is_some() {
-        config.price.clone_from(&told.price);
-        config.currency.clone_from(&told.currency);
-    }
-    config.since = told.since.or(config.since);
-}
-
-/// Reads a log to its end.
-fn log(file: &Path, args: &Diagnose, settings: &Settings) -> Result<Watched, CliError> {
-    let mut log = foreign::open("diagnose", file, &args.columns, settings)?;
-    let timed = log.import.is_timed();
-    let plates = Plates::embedded().map_err(|error| CliError::Failed(error.to_string()))?;
-    let start = Start::new(log.config(settings));
-    let kind = log.kind(&log.file);
-    let mut watch = Watch::new(Session::new(start, Arc::new(plates), kind));
-    for tick in &mut log.import {
-        watch.take(&tick.map_err(|error| foreign::refused("diagnose", &log.file, &error))?);
-    }
-    let mut watched = watch
-        .finish(settings)
-        .ok_or_else(|| CliError::Failed(format!("diagnose: {}: no row stands in it", log.file)))?;
-    watched.format = Some(log.import.format());
-    watched.span = watched.span.filter(|_| timed);
-    watched.timezone = (log.zone.name.clone(), log.zone.source);
-    if let Some(interval) = log.import.interval() {
-        watched.interval_s = interval.as_secs_f64();
-    }
-    let warnings = log.import.warnings().into_iter();
-    watched.warnings = warnings.map(|w| (w.line, w.text)).collect();
-    Ok(watched)
 }
 
 /// Writes the document and answers with its exit code.

@@ -18,10 +18,6 @@ pub(super) fn not_in_this_version(command: &Command) -> CliError {
             "run",
             "start the command by itself, and `nameplate stream` beside it",
         ),
-        Command::Compare(_) => (
-            "compare",
-            "compare the lines of two `nameplate stream` files",
-        ),
         Command::Serve(_) => ("serve", "`nameplate stream` writes JSON lines"),
         _ => ("command", "see `nameplate --help`"),
     };

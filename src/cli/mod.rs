@@ -4,11 +4,13 @@
 
 pub mod args;
 mod background;
+mod compare;
 pub mod config;
 mod demo;
 mod diagnose;
 mod error;
 mod export;
+mod folded;
 mod foreign;
 mod later;
 pub mod libraries;
@@ -31,6 +33,8 @@ mod stream;
 pub mod value;
 mod words;
 
+#[cfg(test)]
+mod compare_tests;
 #[cfg(test)]
 mod diagnose_tests;
 #[cfg(test)]
@@ -201,6 +205,7 @@ fn dispatch(command: Option<Command>, shared: &Shared, world: &mut World) -> Res
         }
         Some(Command::Export(args)) => export::run(&args, &settings, world)?,
         Some(Command::Diagnose(args)) => return diagnose::run(&args, &settings, world),
+        Some(Command::Compare(args)) => return compare::run(&args, &settings, world),
         Some(Command::Themes) => small::themes(&settings, world)?,
         Some(Command::Platforms(args)) => platform::run(&args, &settings, world)?,
         Some(other) => return Err(later::not_in_this_version(&other)),

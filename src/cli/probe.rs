@@ -2,9 +2,10 @@
 
 use crate::model::Vendor;
 use crate::probe::vendor::VendorOptions;
-use crate::probe::{serve_from_stdin, vendors};
+use crate::probe::{WithEnvironment, serve_from_stdin, vendors};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What the parent tells a probe: all that it needs, as it reads no configuration and no environment.
 #[derive(Debug, PartialEq, Eq)]
@@ -48,7 +49,7 @@ pub(super) fn told(arguments: &[OsString]) -> Option<Told> {
 pub(super) fn run_probe(told: Told) -> u8 {
     let Some(probe) = vendors::probe(VendorOptions {
         library: told.library,
-        root: told.root,
+        root: told.root.clone(),
         vendor: told.vendor,
     }) else {
         tracing::warn!(
@@ -57,7 +58,8 @@ pub(super) fn run_probe(told: Told) -> u8 {
         );
         return 1;
     };
-    match serve_from_stdin(probe) {
+    let probe = WithEnvironment::new(probe, told.vendor, &told.root);
+    match serve_from_stdin(Arc::new(probe)) {
         Ok(()) => 0,
         Err(error) => {
             // Its stderr is the probe's log.

@@ -167,7 +167,6 @@ fn what_is_not_built_says_so_in_one_line() {
         "doctor --format json",
         "audit x --bill y --format json",
         "run -- true",
-        "compare a b",
         "serve",
     ] {
         let words: Vec<_> = line.split_whitespace().collect();

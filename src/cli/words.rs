@@ -107,6 +107,10 @@ impl Words for CatalogueWords {
         platform::pieces(view, at, self.t, self.signs)
     }
 
+    fn throttle(&self, name: &str) -> String {
+        words::throttle(name, self.t).into_owned()
+    }
+
     fn state(&self, word: StateWord) -> String {
         words::state(word, self.t).into_owned()
     }

@@ -3,6 +3,7 @@
 
 mod blind;
 mod carbon;
+mod compare;
 mod config;
 mod cost;
 mod device;
@@ -10,6 +11,8 @@ mod event;
 mod evidence;
 mod feed;
 mod host;
+mod meters;
+mod meters_table;
 mod metric;
 mod minute;
 mod plates;
@@ -22,6 +25,7 @@ mod snapshot;
 mod spend;
 mod startup;
 mod tariff;
+mod tensors;
 mod threshold;
 mod tick;
 mod verdict;
@@ -29,6 +33,7 @@ mod view;
 
 pub use blind::CannotSee;
 pub use carbon::{Carbon, CarbonError, CarbonTable, Grid};
+pub use compare::Tallied;
 pub use config::{Config, Granularity, Price, PriceScope, PriceSource};
 pub use cost::{
     BillingStart, BillingStartSource, Charge, Cost, Energy, ExtraCost, OfWhich, Phase,
@@ -39,6 +44,7 @@ pub use event::{Event, EventKind, Level};
 pub use evidence::{Comparison, Evidence, EvidenceKind, Paper, Rejected, Whose, Why, Witness};
 pub use feed::{Control, Feed, FeedHandle, Sink};
 pub use host::{Host, HostSample, PsiScope};
+pub use meters::{Meter, Pace, VENDORS, VendorMeters, Way, WhyNot};
 pub use metric::{Metric, Unit};
 pub use minute::MinutePoint;
 pub use plates::{PlateEntry, Plates, PlatesError};
@@ -59,6 +65,7 @@ pub use tariff::{
     BillingRule, BillingRules, Extra, ExtraKind, PhasePrice, Prepaid, Rounding, RulesError,
     Settlement, Tariff, Terms, Tier, Upfront, YesNo,
 };
+pub use tensors::{ComparedTensor, TensorDistance, TensorForm, TensorOutcome};
 pub use threshold::{Threshold, Thresholds};
 pub use tick::{Change, DeviceProcess, ProbeHint, ProbeReport, ProbeStatus, Process, Sample, Tick};
 pub use verdict::{Cause, Confidence, Episode, Verdict, VerdictState};

@@ -1,13 +1,20 @@
 //! The table of nameplates: what each model was sold as.
 
+use super::device::Vendor;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// One model's nameplate. Every figure has the row's source and confidence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlateEntry {
+    /// Who makes it.
+    pub vendor: Vendor,
     /// Name as the driver returns it.
     pub name: Arc<str>,
+    /// How many devices a board of this model is; the rated power is the board's.
+    pub devices_per_board: u8,
+    /// The row holds only for devices with about so much memory in bytes, because the name stands for several models.
+    pub only_memory_bytes: Option<f64>,
     /// Form: `pcie`, `sxm`, `superchip`, `soc`, `oam`...
     pub form: Arc<str>,
     /// Rated power in watts.
@@ -45,13 +52,16 @@ pub struct PlatesError {
     pub what: String,
 }
 
-/// All nameplates, by the driver's name.
+/// All nameplates, by the vendor and the driver's name.
 #[derive(Debug, Clone, Default)]
 pub struct Plates {
-    by_name: HashMap<Arc<str>, Arc<PlateEntry>>,
+    by_vendor: HashMap<Vendor, HashMap<Arc<str>, Vec<Arc<PlateEntry>>>>,
 }
 
+const MIB: f64 = 1_048_576.0;
 const GIB: f64 = 1_073_741_824.0;
+/// A device's memory is that of a row within this share: drivers keep some for themselves.
+const SAME_MEMORY: f64 = 0.08;
 
 /// Models with HBM say their memory in gibibytes, less half a percent (H100: 81559 of 81920 MiB).
 fn is_hbm(name: &str) -> bool {
@@ -92,6 +102,7 @@ impl Plates {
                 .position(|h| h == name)
                 .ok_or_else(|| fail(1, format!("the column {name} is missing")))
         };
+        let vendor = column("vendor")?;
         let (name, form, power) = (column("name")?, column("form")?, column("power_w")?);
         let (generation, width, nvlink) = (
             column("pcie_generation")?,
@@ -105,8 +116,9 @@ impl Plates {
             column("source")?,
         );
         let memory = column("memory_gb")?;
-        let usual = headers.iter().position(|h| h == "usual_width");
-        let mut by_name = HashMap::new();
+        let (usual, per_board) = (column("usual_width")?, column("devices_per_board")?);
+        let only_memory = column("only_memory_mib")?;
+        let mut plates = Self::default();
         for row in reader.records() {
             let row =
                 row.map_err(|e| fail(e.position().map_or(0, csv::Position::line), e.to_string()))?;
@@ -120,15 +132,15 @@ impl Plates {
                     .map_err(|_| fail(line, format!("\"{word}\" is not a number"))),
             };
             let entry = PlateEntry {
+                vendor: Vendor::of_word(text(vendor)),
+                devices_per_board: number(per_board)?.map_or(1, |n| n as u8),
+                only_memory_bytes: number(only_memory)?.map(|mib| mib * MIB),
                 name: text(name).into(),
                 form: text(form).into(),
                 power_w: number(power)?,
                 pcie_generation: number(generation)?.map(|n| n as u8),
                 pcie_width: number(width)?.map(|n| n as u8),
-                usual_width: match usual {
-                    Some(at) => number(at)?.map(|n| n as u8),
-                    None => None,
-                },
+                usual_width: number(usual)?.map(|n| n as u8),
                 nvlink_total_bytes_per_s: number(nvlink)?.map(|gb| gb * 1e9),
                 memory_bytes: number(memory)?
                     .map(|gb| gb * if is_hbm(text(name)) { GIB } else { 1e9 }),
@@ -142,27 +154,43 @@ impl Plates {
                 confidence: text(confidence).into(),
                 source: text(source).into(),
             };
-            by_name.insert(entry.name.clone(), Arc::new(entry));
+            let names = plates.by_vendor.entry(entry.vendor).or_default();
+            names
+                .entry(entry.name.clone())
+                .or_default()
+                .push(Arc::new(entry));
         }
-        Ok(Self { by_name })
+        Ok(plates)
     }
 
-    /// The nameplate of a model by the driver's name; a guest's share of a card has none.
+    /// The nameplate of a model by the driver's name, and by the device's memory in bytes where the name is not enough; a
+    /// guest's share of a card has none.
     #[must_use]
-    pub fn find(&self, name: &str) -> Option<&Arc<PlateEntry>> {
-        self.by_name.get(name)
+    pub fn find(
+        &self,
+        vendor: Vendor,
+        name: &str,
+        memory: Option<f64>,
+    ) -> Option<&Arc<PlateEntry>> {
+        let names = self.by_vendor.get(&vendor)?;
+        let rows = match names.get(name) {
+            // Ascend's frameworks put the vendor's word before the chip's name, its tools do not.
+            None if vendor == Vendor::Ascend => {
+                names.get(name.strip_prefix("Ascend")?.trim_start())
+            }
+            rows => rows,
+        };
+        let same = |wanted: f64| memory.is_some_and(|m| (m / wanted - 1.0).abs() <= SAME_MEMORY);
+        rows?
+            .iter()
+            .find(|row| row.only_memory_bytes.is_none_or(same))
     }
 
-    /// How many models are known.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.by_name.len()
-    }
-
-    /// Whether the table has no model at all.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.by_name.is_empty()
+    /// All rows, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<PlateEntry>> {
+        self.by_vendor
+            .values()
+            .flat_map(|names| names.values().flatten())
     }
 }
 
@@ -174,8 +202,8 @@ mod tests {
     #[test]
     fn the_embedded_table_is_readable_and_sourced() {
         let plates = Plates::embedded().unwrap();
-        assert!(plates.len() >= 50, "{}", plates.len());
-        for entry in plates.by_name.values() {
+        assert!(plates.iter().count() >= 90, "{}", plates.iter().count());
+        for entry in plates.iter() {
             assert!(!entry.source.is_empty(), "{} has no source", entry.name);
             assert!(
                 ["high", "medium", "low"].contains(&&*entry.confidence),
@@ -189,22 +217,55 @@ mod tests {
     #[test]
     fn the_articles_card_has_250_watts() {
         let plates = Plates::embedded().unwrap();
-        assert_eq!(
-            plates.find("NVIDIA A100-PCIE-40GB").unwrap().power_w,
-            Some(250.0)
-        );
-        assert_eq!(plates.find("NVIDIA GB10").unwrap().power_w, None);
+        let find = |name| plates.find(Vendor::Nvidia, name, None);
+        assert_eq!(find("NVIDIA A100-PCIE-40GB").unwrap().power_w, Some(250.0));
+        assert_eq!(find("NVIDIA GB10").unwrap().power_w, None);
         for (name, width) in [("Tesla T4", Some(8)), ("NVIDIA H200", None)] {
-            assert_eq!(plates.find(name).unwrap().usual_width, width, "{name}");
+            assert_eq!(find(name).unwrap().usual_width, width, "{name}");
         }
-        assert!(plates.find("GRID A100X-40C").is_none());
+        assert!(find("GRID A100X-40C").is_none());
+    }
+
+    #[test]
+    fn a_name_is_one_vendors_and_where_it_must_one_memorys() {
+        let plates = Plates::embedded().unwrap();
+        let mib = |mib: f64| Some(mib * MIB);
+        let power = |vendor, name, memory| {
+            let row = plates.find(vendor, name, memory)?;
+            Some((row.power_w, &*row.confidence, row.devices_per_board))
+        };
+        // 910B with 32 GB is the first generation; one with 64 GB is none that is known.
+        let first = Some((Some(310.0), "medium", 1));
+        assert_eq!(power(Vendor::Ascend, "910B", mib(32768.0)), first);
+        assert_eq!(power(Vendor::Ascend, "910B", mib(65536.0)), None);
+        assert_eq!(power(Vendor::Ascend, "910B", None), None);
+        let second = Some((Some(400.0), "low", 1));
+        assert_eq!(power(Vendor::Ascend, "910B2", None), second);
+        assert_eq!(power(Vendor::Ascend, "Ascend910B2", None), second);
+        let pair = Some((None, "medium", 2));
+        assert_eq!(power(Vendor::Ascend, "Ascend910", mib(65536.0)), pair);
+        let single = Some((Some(72.0), "low", 1));
+        assert_eq!(power(Vendor::Ascend, "310P3", mib(21525.0)), single);
+        let duo = Some((Some(150.0), "low", 2));
+        assert_eq!(power(Vendor::Ascend, "310P3", mib(43693.0)), duo);
+        let board = Some((Some(250.0), "medium", 2));
+        assert_eq!(power(Vendor::Cambricon, "MLU370-X8", None), board);
+        let gaudi = Some((Some(600.0), "high", 1));
+        assert_eq!(power(Vendor::Gaudi, "HL-225", None), gaudi);
+        assert_eq!(power(Vendor::Nvidia, "910B2", None), None);
+        // NVIDIA's thresholds are NVIDIA's.
+        let others = || plates.iter().filter(|row| row.vendor != Vendor::Nvidia);
+        assert!(others().count() >= 40);
+        assert!(others().all(|row| row.slowdown_c.is_none()));
     }
 
     #[test]
     fn a_bad_row_is_named() {
         let head = EMBEDDED.lines().find(|l| !l.starts_with('#')).unwrap();
-        let error =
-            Plates::parse(&format!("{head}\nX,pcie,many,,,,,,,,low,nowhere,,\n")).unwrap_err();
+        let error = Plates::parse(&format!(
+            "{head}\nnvidia,X,pcie,many,,,,,,,,low,nowhere,,,,\n"
+        ))
+        .unwrap_err();
         assert_eq!(error.line, 2);
         assert!(error.to_string().contains("many"), "{error}");
     }

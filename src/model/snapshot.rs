@@ -290,8 +290,10 @@ pub struct DeviceView {
     pub power_kind: &'static str,
     /// `gpu`, `board` or `module`.
     pub power_scope: &'static str,
-    /// `driver_default`, `driver_rated` (a driver that has no default limit), `table` or `config`.
+    /// `driver_default`, `driver_rated`, `table` or `config`.
     pub plate_power_source: Option<&'static str>,
+    /// The plate's power is from a row of the table that nobody vouches for.
+    pub plate_unverified: bool,
     pub rated_power_source: Option<Arc<str>>,
     pub temperature_sensor: Option<&'static str>,
     /// `margin`, `threshold` or `table`.

@@ -11,6 +11,7 @@ mod clients;
 mod clock;
 mod drm;
 mod dynamic;
+mod environment;
 pub mod gaudi;
 pub mod host;
 pub mod host_source;
@@ -37,6 +38,7 @@ pub mod wire;
 mod tree;
 
 pub(crate) use clock::boot_now;
+pub use environment::WithEnvironment;
 pub use host::HostProbe;
 pub use host_source::HostSource;
 pub use live::{Live, LiveOptions};

@@ -36,18 +36,6 @@ const TRACES: &[Traces] = &[
         is_here: |_| false,
     },
     Traces {
-        vendor: VendorName::Cambricon,
-        library: "libcndev.so",
-        paths: &[
-            "usr/local/neuware/lib64/libcndev.so",
-            "usr/local/neuware/bin/cnmon",
-            "proc/driver/cambricon",
-            "dev/cambricon_ctl",
-            "dev/cambricon_dev0",
-        ],
-        is_here: |_| false,
-    },
-    Traces {
         vendor: VendorName::Ascend,
         library: "libdcmi.so",
         paths: &[
@@ -62,16 +50,16 @@ const TRACES: &[Traces] = &[
         is_here: |_| false,
     },
     Traces {
-        vendor: VendorName::Amd,
-        library: "",
-        paths: &[],
-        is_here: amd::is_here,
-    },
-    Traces {
-        vendor: VendorName::Intel,
-        library: "",
-        paths: &[],
-        is_here: intel::is_here,
+        vendor: VendorName::Cambricon,
+        library: "libcndev.so",
+        paths: &[
+            "usr/local/neuware/lib64/libcndev.so",
+            "usr/local/neuware/bin/cnmon",
+            "proc/driver/cambricon",
+            "dev/cambricon_ctl",
+            "dev/cambricon_dev0",
+        ],
+        is_here: |_| false,
     },
     Traces {
         vendor: VendorName::Gaudi,
@@ -83,6 +71,18 @@ const TRACES: &[Traces] = &[
             "dev/hl0",
         ],
         is_here: |_| false,
+    },
+    Traces {
+        vendor: VendorName::Amd,
+        library: "",
+        paths: &[],
+        is_here: amd::is_here,
+    },
+    Traces {
+        vendor: VendorName::Intel,
+        library: "",
+        paths: &[],
+        is_here: intel::is_here,
     },
 ];
 
@@ -143,11 +143,11 @@ pub fn library_name(vendor: VendorName) -> &'static str {
 pub fn probe(options: VendorOptions) -> Option<Arc<dyn Vendor>> {
     match options.vendor {
         VendorName::Nvidia | VendorName::Iluvatar => Some(Arc::new(Nvidia::new(options))),
-        VendorName::Cambricon => Some(Arc::new(Cambricon::new(options))),
         VendorName::Ascend => Some(Arc::new(Ascend::new(options))),
+        VendorName::Cambricon => Some(Arc::new(Cambricon::new(options))),
+        VendorName::Gaudi => Some(Arc::new(Gaudi::new(options))),
         VendorName::Amd => Some(Arc::new(Amd::new(options))),
         VendorName::Intel => Some(Arc::new(Intel::new(options))),
-        VendorName::Gaudi => Some(Arc::new(Gaudi::new(options))),
         _ => None,
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn phase_seconds_json(seconds: &PhaseSeconds) -> Json {
 }
 
 /// The parts of an amount, rounded to the currency so that they add up to the rounded amount.
-fn phase_amounts(cost: &Cost) -> Option<Vec<Decimal>> {
+pub(super) fn phase_amounts(cost: &Cost) -> Option<Vec<Decimal>> {
     let shares: Vec<f64> = cost
         .phase_amounts?
         .iter()

@@ -96,7 +96,11 @@ fn companions(fields: &mut Fields, figure: Figure, view: &DeviceView) {
             fields.put("power_kind", view.power_kind);
             fields.put("power_scope", view.power_scope);
         }
-        Figure::PlatePower => fields.option("plate_power_source", view.plate_power_source, why),
+        Figure::PlatePower => {
+            fields.option("plate_power_source", view.plate_power_source, why);
+            let verified = view.plate_power_source.map(|_| !view.plate_unverified);
+            fields.option("plate_power_verified", verified, why);
+        }
         Figure::RatedPower => fields.option(
             "rated_power_source",
             view.rated_power_source.as_deref().map(clean),

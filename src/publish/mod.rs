@@ -3,6 +3,9 @@
 //! Every document has `schema: "nameplate/1"`; within it fields are only added. A value that is not there is `null`, and
 //! `absent` of its object names the reason.
 
+mod compare;
+mod compare_tensors;
+mod compare_text;
 mod cost;
 mod demos;
 mod device;
@@ -20,6 +23,9 @@ mod table;
 mod text;
 mod verdict;
 
+pub use compare::{Side, compare_json};
+pub use compare_tensors::{TensorCheck, tensors_text};
+pub use compare_text::compare_text;
 pub use demos::{DemoCase, demos_json};
 pub use diagnosis::{Diagnosis, DiagnosisResult, diagnosis_json};
 pub use diagnosis_text::diagnosis_text;
@@ -78,6 +84,9 @@ pub trait Words {
 
     /// What the platform says, piece by piece.
     fn platform(&self, view: &PlatformView, at: jiff::Timestamp) -> Vec<String>;
+
+    /// A throttle reason by its name in the documents, in words.
+    fn throttle(&self, name: &str) -> String;
 
     /// The state of a device's row in one word.
     fn state(&self, word: StateWord) -> String;

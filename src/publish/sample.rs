@@ -77,6 +77,7 @@ pub(crate) fn device_view(index: u32, why: Absent) -> DeviceView {
         power_kind: "unknown",
         power_scope: "gpu",
         plate_power_source: None,
+        plate_unverified: false,
         rated_power_source: None,
         temperature_sensor: None,
         headroom_source: None,
@@ -480,6 +481,10 @@ impl Words for PlainWords {
 
     fn probe_status(&self, _: &ProbeReport) -> String {
         "library not found".to_owned()
+    }
+
+    fn throttle(&self, name: &str) -> String {
+        name.to_owned()
     }
 
     fn state(&self, word: StateWord) -> String {

@@ -440,7 +440,7 @@ fn outlook(snapshot: &Snapshot, cost: &Cost, t: &Catalogue, ascii: bool) -> Vec<
     segments
 }
 
-fn phase_word(phase: Phase, t: &Catalogue) -> std::borrow::Cow<'static, str> {
+pub(super) fn phase_word(phase: Phase, t: &Catalogue) -> std::borrow::Cow<'static, str> {
     match phase {
         Phase::Compute => t.state_compute(),
         Phase::IoWait => t.state_io_wait(),

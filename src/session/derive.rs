@@ -1,5 +1,6 @@
 //! From what the driver said to the contract's figures.
 
+use super::board::Share;
 use super::device::DeviceState;
 use crate::model::{Absent, DeviceKind, Figure, Figures, Metric, PlateEntry, Value};
 use crate::units::{MonoTime, usable_bytes_per_second};
@@ -29,6 +30,8 @@ pub(crate) struct Derived {
     pub(crate) power_kind: &'static str,
     pub(crate) power_scope: &'static str,
     pub(crate) plate_power_source: Option<&'static str>,
+    /// The plate is from a row of the table that nobody vouches for.
+    pub(crate) plate_unverified: bool,
     pub(crate) rated_power_source: Option<Arc<str>>,
     pub(crate) temperature_sensor: Option<&'static str>,
     pub(crate) headroom_source: Option<&'static str>,
@@ -36,6 +39,8 @@ pub(crate) struct Derived {
     pub(crate) pcie_method: Option<&'static str>,
     /// Power's place between resident-idle power and the limit, beside whatever GPM says.
     pub(crate) power_span: Option<f64>,
+    /// Whose the power is.
+    pub(crate) share: Share,
 }
 
 struct Source<'a> {
@@ -55,10 +60,20 @@ impl Source<'_> {
 }
 
 /// Derives all figures of a device. `entry` is its row of the nameplate table.
-pub(crate) fn derive(state: &DeviceState, entry: Option<&PlateEntry>, moment: Moment) -> Derived {
+pub(crate) fn derive(
+    state: &DeviceState,
+    entry: Option<&PlateEntry>,
+    share: Share,
+    moment: Moment,
+) -> Derived {
     let source = Source { state, moment };
-    let mut derived = Derived::default();
-    let entry = entry.filter(|_| is_whole(state));
+    let mut derived = Derived {
+        share,
+        ..Derived::default()
+    };
+    // A nameplate is a whole card's: it says nothing of a slice or of a guest's share.
+    let entry =
+        entry.filter(|_| state.device.kind == DeviceKind::Device && !state.device.virtual_share);
     power(&source, entry, &mut derived);
     heat(&source, entry, &mut derived);
     activity(&source, &mut derived);
@@ -66,11 +81,6 @@ pub(crate) fn derive(state: &DeviceState, entry: Option<&PlateEntry>, moment: Mo
     nvlink(&source, entry, &mut derived);
     time_to_throttle(state, moment, &mut derived);
     derived
-}
-
-/// A nameplate is a whole card's: it says nothing of a slice or of a guest's share.
-fn is_whole(state: &DeviceState) -> bool {
-    state.device.kind == DeviceKind::Device && !state.device.virtual_share
 }
 
 /// Sets the time left, which goes with a headroom and a power of this instant only.
@@ -89,7 +99,12 @@ pub(crate) fn time_to_throttle(state: &DeviceState, moment: Moment, derived: &mu
 fn power(source: &Source<'_>, entry: Option<&PlateEntry>, derived: &mut Derived) {
     let Moment { now, interval_s } = source.moment;
     let (power, kind, scope) = source.state.power(now, interval_s);
+    let scope = match (scope, derived.share) {
+        ("gpu", Share::Board | Share::Shared) => "board",
+        (scope, _) => scope,
+    };
     let default = source.get(Metric::LimitDefault);
+    let told = source.get(Metric::RatedPower);
     let table = entry
         .and_then(|e| e.power_w)
         .map_or(Value::absent(Absent::NotReported), Value::fresh);
@@ -98,12 +113,8 @@ fn power(source: &Source<'_>, entry: Option<&PlateEntry>, derived: &mut Derived)
     } else {
         Metric::LimitEnforced
     });
-    // The driver's word for the rated power: a whole card's, like the table's.
-    let told = match is_whole(source.state) {
-        true => source.get(Metric::RatedPower),
-        false => Value::absent(Absent::NotReported),
-    };
-    let plate = default.or(told).or(table);
+    // What the driver itself calls rated stands over a row of ours.
+    let plate = default.or(told.or(table));
     derived.power_kind = kind;
     derived.power_scope = scope;
     derived.plate_power_source = match (default.reading, told.reading, table.reading) {
@@ -112,6 +123,8 @@ fn power(source: &Source<'_>, entry: Option<&PlateEntry>, derived: &mut Derived)
         (_, _, Ok(_)) => Some("table"),
         _ => None,
     };
+    let doubtful = entry.is_some_and(|e| &*e.confidence == "low");
+    derived.plate_unverified = doubtful && derived.plate_power_source == Some("table");
     let rated = entry.filter(|e| &*e.confidence != "low" && e.power_w.is_some());
     derived.rated_power_source = match told.reading {
         Ok(_) => Some(Arc::from("driver")),
@@ -122,12 +135,10 @@ fn power(source: &Source<'_>, entry: Option<&PlateEntry>, derived: &mut Derived)
     figures.set(Figure::PowerLimit, limit);
     figures.set(Figure::PowerDefaultLimit, default);
     figures.set(Figure::PlatePower, plate);
-    figures.set(
-        Figure::RatedPower,
-        told.or(rated
-            .and_then(|e| e.power_w)
-            .map_or(Value::absent(Absent::NotReported), Value::fresh)),
-    );
+    let rated = rated
+        .and_then(|e| e.power_w)
+        .map_or(Value::absent(Absent::NotReported), Value::fresh);
+    figures.set(Figure::RatedPower, told.or(rated));
     // A module's draw is not compared with the plate of the device on it.
     let ratio = power.with(plate, |p, plate| {
         if scope == "module" {
@@ -221,7 +232,7 @@ fn power_span(
         .get(Figure::PowerLimit)
         .or(figures.get(Figure::PlatePower));
     let none = power.with(limit, |_, _| f64::NAN);
-    let Some(limit_w) = limit.ok().filter(|_| scope != "module") else {
+    let Some(limit_w) = limit.ok().filter(|_| scope == "gpu") else {
         return (none, "estimated");
     };
     let plate = figures.get(Figure::PlatePower).ok().unwrap_or(limit_w);

@@ -1,5 +1,6 @@
 //! One tick into the session.
 
+use super::board::Boards;
 use super::derive::{self, Moment};
 use super::device::DeviceState;
 use super::known::{
@@ -270,9 +271,13 @@ impl Session {
     }
 
     /// The figures of each device.
-    fn derive(&mut self) {
+    pub(super) fn derive(&mut self) {
         let moment = self.moment();
-        let derive = |state| derive::derive(state, self.entry(state), moment);
+        let boards = Boards::of(&self.start.devices);
+        let derive = |state| {
+            let entry = self.entry(state);
+            derive::derive(state, entry, boards.share(state, entry), moment)
+        };
         let derived = self.start.devices.iter().map(derive).collect();
         self.derived = derived;
     }
@@ -283,7 +288,7 @@ impl Session {
         let plates = self.plates.clone();
         let history = self.start.config.history;
         for (state, derived) in self.start.devices.iter_mut().zip(&mut self.derived) {
-            let entry = plates.find(&state.device.name).map(AsRef::as_ref);
+            let entry = super::entry(&plates, state);
             // Only what was read for this tick: a held value is no new point of anything.
             let fresh = |figure| {
                 let value = derived.figures.get(figure);

@@ -1,5 +1,6 @@
 //! Shows each device to the rules, and keeps what they say.
 
+use super::board::{Share, is_whole};
 use super::derive::{Derived, Moment};
 use super::device::DeviceState;
 use super::known::{best_generation, best_width, link_in_use, link_plate, slow_polls};
@@ -9,7 +10,7 @@ use crate::model::{
     Evidence, Figure, Metric, PlateEntry, Process, StateWord, Tick, Verdict, VerdictState, Whose,
     Witness, Worth,
 };
-use crate::verdict::{Limits, Owners, PeerPoint, Peers, RuleSet, Seen, Turn, TurnKind};
+use crate::verdict::{Limits, Model, Owners, PeerPoint, Peers, RuleSet, Seen, Turn, TurnKind};
 use jiff::Timestamp;
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ const LATELY: f64 = 3.0;
 pub(super) struct Judge {
     rules: Arc<RuleSet>,
     points: Vec<PeerPoint>,
-    groups: Vec<(Arc<str>, Peers)>,
+    pub(super) groups: Vec<(Model, Peers)>,
     scratch: Vec<f64>,
     turns: Vec<Turn>,
 }
@@ -103,7 +104,7 @@ impl Session {
                 .as_ref()
                 .and_then(|model| groups.iter().find(|(name, _)| name == model))
                 .map_or(&alone, |(_, peers)| peers);
-            let entry = plates.find(&state.device.name).map(AsRef::as_ref);
+            let entry = super::entry(&plates, state);
             let mut seen = seen(&device, state, derived, entry, peers, tick, moment, find);
             seen.dt = memory.passed(tick.mono).min(2.0 * moment.interval_s);
             seen.all_lost = all_lost;
@@ -163,7 +164,7 @@ fn point(state: &DeviceState, derived: &Derived) -> PeerPoint {
         value.ok().filter(|_| value.age_s == 0.0)
     };
     PeerPoint {
-        model: Some(device.name.clone()),
+        model: Some((device.vendor, device.name.clone())),
         key: state.work_key,
         utilization: now(Figure::Utilization),
         span: derived.power_span,
@@ -240,7 +241,8 @@ fn seen<'a, 'p>(
             .map(|(_, since)| tick.mono.seconds_since(since).max(0.0)),
         lost: matches!(state.silent, Some((Absent::Lost, _))),
         all_lost: false,
-        power_w: now(Figure::Power),
+        // What others of its board draw says nothing of this device.
+        power_w: now(Figure::Power).filter(|_| derived.share != Share::Shared),
         limit_w: lately(Figure::PowerLimit),
         default_limit_w: lately(Figure::PowerDefaultLimit),
         plate_w: lately(Figure::PlatePower),
@@ -260,7 +262,7 @@ fn seen<'a, 'p>(
         memory_used: now(Figure::MemoryUsed),
         memory_total: lately(Figure::MemoryTotal),
         plate_memory: sold
-            .filter(|e| &*e.confidence != "low")
+            .filter(|e| &*e.confidence != "low" && is_whole(derived.share, e))
             .and_then(|e| e.memory_bytes),
         clock_mhz: now(Figure::Clock),
         clock_max_mhz: lately(Figure::ClockMax),

@@ -1,5 +1,6 @@
 //! The fold: ticks in, a view out. It has no clock, file, network, environment or random number; time is in the tick.
 
+mod board;
 mod change;
 mod derive;
 mod device;
@@ -12,6 +13,7 @@ mod known;
 mod platform;
 mod rate;
 mod series;
+mod tally;
 mod thermal;
 mod view;
 
@@ -20,12 +22,13 @@ mod tests;
 
 pub use judge::limits;
 pub use series::{Series, Track};
+pub use tally::Tally;
 pub use view::worse;
 
 use crate::ledger::{Checkpoint, Ledger};
 use crate::model::{
-    Config, DeviceId, Episode, Event, Host, HostSample, PlateEntry, Plates, ProbeReport, Process,
-    SourceKind, Vendor, Verdict,
+    Config, DeviceId, Episode, Event, Host, HostSample, Metric, PlateEntry, Plates, ProbeReport,
+    Process, SourceKind, Vendor, Verdict,
 };
 use crate::units::MonoTime;
 use crate::verdict::RuleSet;
@@ -83,6 +86,15 @@ struct Instant {
     mono: MonoTime,
     interval: Duration,
     dropped: u64,
+}
+
+/// A device's row of the table.
+fn entry<'a>(plates: &'a Plates, state: &DeviceState) -> Option<&'a PlateEntry> {
+    let memory = state.held.readings().get(Metric::MemoryTotal).ok();
+    let device = &state.device;
+    plates
+        .find(device.vendor, &device.name, memory)
+        .map(AsRef::as_ref)
 }
 
 /// A text of at most so many bytes, cut between characters.
@@ -172,13 +184,7 @@ impl Session {
         self.ledger = Ledger::new(&start.config, start.ledger.clone());
         self.judge.set_limits(limits(&start.config));
         self.start = start;
-        let moment = self.moment();
-        self.derived = self
-            .start
-            .devices
-            .iter()
-            .map(|d| derive::derive(d, self.entry(d), moment))
-            .collect();
+        self.derive();
     }
 
     /// Takes another configuration; what was folded stays. All rules look from now on.
@@ -274,6 +280,6 @@ impl Session {
     }
 
     fn entry(&self, state: &DeviceState) -> Option<&PlateEntry> {
-        self.plates.find(&state.device.name).map(AsRef::as_ref)
+        entry(&self.plates, state)
     }
 }

@@ -1,5 +1,6 @@
 //! The view that sinks read.
 
+use super::board::{Boards, Share};
 use super::derive::{Derived, Moment};
 use super::device::{DeviceState, REASON_COUNTERS};
 use super::{Session, judge, known};
@@ -139,6 +140,7 @@ impl Session {
             power_kind: derived.power_kind,
             power_scope: derived.power_scope,
             plate_power_source: derived.plate_power_source,
+            plate_unverified: derived.plate_unverified,
             rated_power_source: derived.rated_power_source.clone(),
             temperature_sensor: derived.temperature_sensor,
             headroom_source: derived.headroom_source,
@@ -182,12 +184,13 @@ impl Session {
                 board.devices.push(view.device.id.clone());
                 if view.device.kind == DeviceKind::Device {
                     // Where each device tells the whole board's, it counts once.
-                    let join: fn(f64, f64) -> f64 = match view.power_scope {
-                        "board" => f64::max,
-                        _ => |a, b| a + b,
+                    let add = |sum: &mut Value, figure| {
+                        let value = view.figures.get(figure);
+                        *sum = match view.power_scope {
+                            "board" => sum.or(value),
+                            _ => sum.with(value, |a, b| a + b),
+                        };
                     };
-                    let add =
-                        |sum: &mut Value, figure| *sum = sum.with(view.figures.get(figure), join);
                     add(&mut board.power_w, Figure::Power);
                     add(&mut board.power_limit_w, Figure::PowerLimit);
                     add(&mut board.plate_power_w, Figure::PlatePower);
@@ -237,28 +240,37 @@ impl Session {
                 .iter()
                 .filter(|d| d.device.kind == DeviceKind::Device)
         };
+        let boards = Boards::of(&self.start.devices);
+        let mut counted: Vec<&BoardId> = Vec::new();
         let mut joules = 0.0;
-        let (mut any, mut estimated) = (false, false);
-        let mut boards: Vec<&BoardId> = Vec::new();
+        let (mut any, mut estimated, mut board) = (false, false, false);
         for state in whole() {
-            let shared = state.held.readings().get(Metric::BoardPower).is_ok();
-            if shared && boards.contains(&&state.device.board) {
-                continue;
-            }
-            boards.push(&state.device.board);
             let sum = state
                 .energy
                 .sum()
                 .or((state.energy_by_power_j > 0.0).then_some(state.energy_by_power_j));
-            any |= sum.is_some();
-            estimated |= state.energy.sum().is_none() && sum.is_some();
-            joules += sum.unwrap_or(0.0);
+            let Some(sum) = sum else { continue };
+            let share = boards.share(state, self.entry(state));
+            board |= share != Share::Own;
+            if share == Share::Shared {
+                if counted.contains(&&state.device.board) {
+                    continue;
+                }
+                counted.push(&state.device.board);
+            }
+            any = true;
+            estimated |= state.energy.sum().is_none();
+            joules += sum;
         }
         // A superchip's counter covers its whole module.
         let module = whole().any(|d| d.held.readings().get(Metric::ModulePower).is_ok());
         any.then_some(Energy {
             kwh: joules / 3.6e6,
-            scope: if module { "module" } else { "gpu" },
+            scope: match (module, board) {
+                (true, _) => "module",
+                (_, true) => "board",
+                _ => "gpu",
+            },
             estimated,
         })
     }

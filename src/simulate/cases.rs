@@ -43,7 +43,7 @@ const TIMING: Timing = Timing {
 
 const QUARTER: Duration = Duration::from_secs(15 * 60);
 
-static CASES: [Case; 9] = [
+static CASES: [Case; 10] = [
     Case {
         name: "healthy",
         title: "8 devices at work, nothing wrong",
@@ -152,6 +152,19 @@ static CASES: [Case; 9] = [
         speed: 1.0,
         history: QUARTER,
     },
+    Case {
+        name: "mixed",
+        title: "Devices of five vendors in one node, each telling what it can",
+        description: "Two NVIDIA, two Ascend of which one tells no power, both halves of an MLU370-X8, two partitions of \
+                      an MI300X, and a Gaudi2. A board's power and money count once; a threshold that a vendor does not \
+                      tell is not there.",
+        seconds: 3.0 * HOUR,
+        devices: 9,
+        vendor: "mixed",
+        cause: "none",
+        speed: 1.0,
+        history: QUARTER,
+    },
 ];
 
 /// All cases.
@@ -172,6 +185,7 @@ pub(super) fn find(name: &str) -> Option<(&'static Case, Plan)> {
         "thermal" => thermal(),
         "power-cap" => power_cap(),
         "disk" => disk(),
+        "mixed" => super::mixed::mixed(TIMING),
         _ => return None,
     };
     Some((case, plan))

@@ -139,6 +139,7 @@ impl Machine {
                 &mut round,
             );
         }
+        self.repeat_boards(&mut round.samples);
         round.changes.push(Change::HostProcesses(round.processes));
         events.extend(self.marks.drain(..).map(|text| mark(at, &text)));
         let around = self
@@ -158,9 +159,27 @@ impl Machine {
         }
     }
 
+    /// Devices of one board tell the same power.
+    fn repeat_boards(&self, samples: &mut [Sample]) {
+        for device in &self.devices {
+            let of = |id: &DeviceId| samples.iter().position(|sample| sample.device == *id);
+            let first = device.plan.board_of.and_then(|slot| self.devices.get(slot));
+            let pair = first.and_then(|first| of(&first.identity.id).zip(of(&device.identity.id)));
+            let Some((first, second)) = pair else {
+                continue;
+            };
+            for metric in [Metric::PowerUsage, Metric::Energy, Metric::LimitEnforced] {
+                let told = samples.get(first).map(|s| s.readings.get(metric));
+                if let (Some(told), Some(sample)) = (told, samples.get_mut(second)) {
+                    sample.readings.set(metric, told);
+                }
+            }
+        }
+    }
+
     fn introductions(&self) -> Vec<Change> {
-        let probe = ProbeReport {
-            vendor: Vendor::Nvidia,
+        let probe = |vendor| ProbeReport {
+            vendor,
             library: Arc::from("simulation"),
             path: None,
             version: None,
@@ -169,7 +188,15 @@ impl Machine {
             message: Some(Arc::from("simulated devices, nothing here is real")),
             hint: ProbeHint::Nothing,
         };
-        let mut changes = vec![Change::Host(host::host(self.began)), Change::Probe(probe)];
+        let mut changes = vec![Change::Host(host::host(self.began))];
+        let mut vendors: Vec<Vendor> = Vec::new();
+        for device in &self.devices {
+            let vendor = device.identity.vendor;
+            if !vendors.contains(&vendor) {
+                vendors.push(vendor);
+                changes.push(Change::Probe(probe(vendor)));
+            }
+        }
         for device in &self.devices {
             changes.push(Change::Device(device.identity.clone()));
             changes.push(Change::Path(device.identity.id.clone(), device.plan.path()));
@@ -309,6 +336,10 @@ impl Running {
             return None;
         }
         self.told = Some(now);
+        if !self.plan.lists_processes {
+            let why = Err(Absent::NotSupported);
+            return Some(Change::Processes(self.identity.id.clone(), why));
+        }
         let process = |pid, bytes: u64| DeviceProcess {
             pid,
             memory_bytes: Ok(bytes as f64),
@@ -328,20 +359,21 @@ impl Running {
 
 fn identity(name: &str, slot: usize, seed: u64, plan: &DevicePlan) -> Device {
     // No vendor's UUID looks like this.
-    let id: Arc<str> = Arc::from(format!("SIM-{name}-{slot}-{seed:04x}"));
+    let id_of = |slot: usize| -> Arc<str> { Arc::from(format!("SIM-{name}-{slot}-{seed:04x}")) };
+    let id = id_of(slot);
     Device {
         id: DeviceId(id.clone()),
         index: slot as u32,
-        vendor: Vendor::Nvidia,
+        vendor: plan.part.vendor,
         name: Arc::from(plan.name.unwrap_or(plan.part.name)),
         uuid: Ok(id.clone()),
         pci_address: Ok(plan.address),
-        pci_id: Ok(plan.part.pci_id),
+        pci_id: plan.part.pci_id.ok_or(Absent::NotReported),
         driver: Ok(Arc::from("simulated")),
-        board: BoardId(id),
+        board: BoardId(plan.board_of.map_or(id, id_of)),
         parent: None,
         kind: DeviceKind::Device,
-        power_usage_is_average: Some(plan.part.hopper),
+        power_usage_is_average: (plan.part.vendor == Vendor::Nvidia).then_some(plan.part.hopper),
         unified_memory: false,
         c2c: false,
         virtual_share: plan.virtual_share,

@@ -10,6 +10,7 @@ mod cases;
 pub mod families;
 mod host;
 mod machine;
+mod mixed;
 mod noise;
 mod pace;
 mod part;

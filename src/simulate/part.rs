@@ -1,14 +1,17 @@
 //! The parts that are simulated: what the driver says of them when nothing happens.
 
+use crate::model::Vendor;
 use crate::units::LinkSpeed;
 
 /// A model with the figures that its driver reports.
 #[derive(Debug)]
 pub(super) struct Part {
+    /// Who makes it.
+    pub(super) vendor: Vendor,
     /// As the driver writes it, so that its nameplate is found.
     pub(super) name: &'static str,
-    /// PCI vendor and device id.
-    pub(super) pci_id: (u16, u16),
+    /// PCI vendor and device id, where it is known.
+    pub(super) pci_id: Option<(u16, u16)>,
     /// Default and highest limit.
     pub(super) plate_w: f64,
     pub(super) limit_min_w: f64,
@@ -38,8 +41,9 @@ pub(super) struct Part {
 /// H100 SXM: captures of an idle and a loaded card (70 W idle at 345 MHz, 632 W at 1980 MHz, margin sum 87 to 85 °C,
 /// 479 MiB reserved); 129 to 137 W with a process resident (nccl 1550).
 pub(super) static H100: Part = Part {
+    vendor: Vendor::Nvidia,
     name: "NVIDIA H100 80GB HBM3",
-    pci_id: (0x10de, 0x2330),
+    pci_id: Some((0x10de, 0x2330)),
     plate_w: 700.0,
     limit_min_w: 200.0,
     bare_idle_w: 70.0,
@@ -65,8 +69,9 @@ pub(super) static H100: Part = Part {
 /// A100 PCIe 40 GB, the card of 250 W. Its thresholds are taken to be those of the SXM part (92/89/85/95 °C), its
 /// idle power that of the A100 fleets (62 to 66 W bare); resident-idle power is an assumption.
 pub(super) static A100_PCIE: Part = Part {
+    vendor: Vendor::Nvidia,
     name: "NVIDIA A100-PCIE-40GB",
-    pci_id: (0x10de, 0x20f1),
+    pci_id: Some((0x10de, 0x20f1)),
     plate_w: 250.0,
     limit_min_w: 150.0,
     bare_idle_w: 38.0,
@@ -91,8 +96,9 @@ pub(super) static A100_PCIE: Part = Part {
 
 /// A100 SXM 80 GB: 400 W, 62 W idle and 66 W at the fleets' lower quartile, thresholds 92/89/85/95 °C, 12 NVLinks.
 pub(super) static A100_SXM: Part = Part {
+    vendor: Vendor::Nvidia,
     name: "NVIDIA A100-SXM4-80GB",
-    pci_id: (0x10de, 0x20b2),
+    pci_id: Some((0x10de, 0x20b2)),
     plate_w: 400.0,
     limit_min_w: 100.0,
     bare_idle_w: 62.0,
@@ -118,7 +124,7 @@ pub(super) static A100_SXM: Part = Part {
 /// H200: 78 W idle, 627 W under load, margin sum 87 to 85 °C (captures).
 pub(super) static H200: Part = Part {
     name: "NVIDIA H200",
-    pci_id: (0x10de, 0x2335),
+    pci_id: Some((0x10de, 0x2335)),
     bare_idle_w: 78.0,
     resident_idle_w: 136.0,
     memory_mib: 143_771.0,
@@ -129,8 +135,9 @@ pub(super) static H200: Part = Part {
 /// V100 SXM2 32 GB: 53 W with memory resident, 66 to 71 W in a spinning collective (facts 2b). Thresholds as the
 /// nameplate table has no own ones: those of the A100 less 2 °C are an assumption.
 pub(super) static V100: Part = Part {
+    vendor: Vendor::Nvidia,
     name: "Tesla V100-SXM2-32GB",
-    pci_id: (0x10de, 0x1db5),
+    pci_id: Some((0x10de, 0x1db5)),
     plate_w: 300.0,
     limit_min_w: 150.0,
     bare_idle_w: 42.0,
@@ -156,7 +163,7 @@ pub(super) static V100: Part = Part {
 /// T4: 70 W, 40 to 41 W in a spin that ought to be near idle, resident-idle power about 26 W (facts 2b, unverified).
 pub(super) static T4: Part = Part {
     name: "Tesla T4",
-    pci_id: (0x10de, 0x1eb8),
+    pci_id: Some((0x10de, 0x1eb8)),
     plate_w: 70.0,
     limit_min_w: 60.0,
     bare_idle_w: 10.0,
@@ -175,8 +182,9 @@ pub(super) static T4: Part = Part {
 
 /// L40S: 350 W, generation 4, no NVLink; captures at 145 and 110 W whose utilization lags (facts 2a).
 pub(super) static L40S: Part = Part {
+    vendor: Vendor::Nvidia,
     name: "NVIDIA L40S",
-    pci_id: (0x10de, 0x26b9),
+    pci_id: Some((0x10de, 0x26b9)),
     plate_w: 350.0,
     limit_min_w: 100.0,
     bare_idle_w: 34.0,
@@ -202,7 +210,7 @@ pub(super) static L40S: Part = Part {
 /// RTX 4090: a desktop card, P8 and generation 1 at rest as the 2080S and 4080S of facts 2a; 450 W.
 pub(super) static RTX_4090: Part = Part {
     name: "NVIDIA GeForce RTX 4090",
-    pci_id: (0x10de, 0x2684),
+    pci_id: Some((0x10de, 0x2684)),
     plate_w: 450.0,
     limit_min_w: 150.0,
     bare_idle_w: 26.0,

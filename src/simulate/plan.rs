@@ -67,6 +67,10 @@ pub(super) struct DevicePlan {
     pub(super) virtual_share: bool,
     /// Another name than the part's.
     pub(super) name: Option<&'static str>,
+    /// It shares the board of the device in this slot, and tells that one's power.
+    pub(super) board_of: Option<usize>,
+    /// Its driver has a list of processes.
+    pub(super) lists_processes: bool,
 }
 
 /// Changes what a driver says.
@@ -185,6 +189,8 @@ pub(super) fn device(
         owned_for_s: 0.0,
         virtual_share: false,
         name: None,
+        board_of: None,
+        lists_processes: true,
     }
 }
 

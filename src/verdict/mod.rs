@@ -31,7 +31,7 @@ mod window;
 mod tests;
 
 pub use memory::{Memory, Turn, TurnKind};
-pub use peers::{PeerPoint, Peers};
+pub use peers::{Model, PeerPoint, Peers};
 pub use proof::{Answer, Limits, Proof};
 pub use rules::RuleSet;
 pub use seen::{Owners, Seen, work_key};

@@ -3,8 +3,7 @@
 use super::proof::{Answer, Limits, Proof, evidence};
 use super::{Memory, Rule, Seen};
 use crate::model::Comparison::{AtLeast, AtMost};
-use crate::model::Whose;
-use crate::model::{Cause, Threshold as T, Witness};
+use crate::model::{Cause, Threshold as T, Vendor, Whose, Witness};
 use std::sync::Arc;
 
 /// Fewer than this many devices have no median worth comparing with (facts, card C13).
@@ -13,11 +12,14 @@ const PEERS: usize = 3;
 /// Power span from which on a device that does not spin works.
 const WORKS: f64 = 0.15;
 
+/// Devices are equals where one vendor calls them by one name.
+pub type Model = (Vendor, Arc<str>);
+
 /// One device as its peers see it.
 #[derive(Debug, Clone, Default)]
 pub struct PeerPoint {
     /// The model: only equals are compared. `None` for slices and devices that say nothing.
-    pub model: Option<Arc<str>>,
+    pub model: Option<Model>,
     /// Which programs with which arguments own it (see `Owners::key`).
     pub key: u64,
     /// Utilization now.
@@ -66,8 +68,8 @@ pub struct Peers {
 impl Peers {
     /// What the devices of a model do together. `scratch` is room that is used again.
     #[must_use]
-    pub fn of(points: &[PeerPoint], model: &str, scratch: &mut Vec<f64>) -> Self {
-        let group = || points.iter().filter(|p| p.model.as_deref() == Some(model));
+    pub fn of(points: &[PeerPoint], model: &Model, scratch: &mut Vec<f64>) -> Self {
+        let group = || points.iter().filter(|p| p.model.as_ref() == Some(model));
         let mut median = |pick: fn(&PeerPoint) -> Option<f64>| {
             scratch.clear();
             scratch.extend(group().filter_map(pick));

@@ -20,6 +20,7 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ("verdict", &["units", "text", "model"]),
     ("record", &["units", "text", "model"]),
     ("publish", &["units", "text", "model"]),
+    ("tensors", &["units", "text", "model"]),
     ("session", &["units", "text", "model", "ledger", "verdict"]),
     (
         "app",
@@ -39,7 +40,7 @@ const DIRECTION: &[(&str, &[&str])] = &[
         "cli",
         &[
             "units", "text", "model", "probe", "simulate", "platform", "ledger", "verdict",
-            "record", "publish", "session", "app", "ui",
+            "record", "publish", "tensors", "session", "app", "ui",
         ],
     ),
 ];

@@ -23,6 +23,7 @@ mod intel;
 mod logs;
 mod merge;
 mod meter;
+mod mixed;
 mod nvidia;
 mod nvidia_captures;
 mod nvidia_states;

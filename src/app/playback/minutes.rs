@@ -139,6 +139,7 @@ fn view(row: &MinuteRow, named: &[NamedDevice]) -> DeviceView {
         power_kind: "unknown",
         power_scope: "gpu",
         plate_power_source: None,
+        plate_unverified: false,
         rated_power_source: None,
         temperature_sensor: row.temperature_max_c.map(|_| "core"),
         headroom_source: None,

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod boards;
 mod figures;
 mod gaps;
 mod happenings;
@@ -23,11 +24,14 @@ pub(super) const NS: u64 = 1_000_000_000;
 
 /// Names with plates of their own; the numbers are nobody's.
 const PLATES: &str = "\
-name,form,power_w,pcie_generation,pcie_width,nvlink_total_gb_s,slowdown_c,max_operating_c,power_reading,memory_gb,confidence,source,note
-Card,pcie,300,4,16,600,90,85,average,80,high,a test,
-Doubted,pcie,300,4,16,0,90,85,average,80,low,a test,
-Small,pcie,70,3,16,0,93,85,instant,16,high,a test,
-Unplated,soc,,,,0,,,average,,low,a test,
+vendor,name,form,power_w,pcie_generation,pcie_width,nvlink_total_gb_s,slowdown_c,max_operating_c,power_reading,memory_gb,confidence,source,usual_width,devices_per_board,only_memory_mib
+nvidia,Card,pcie,300,4,16,600,90,85,average,80,high,a test,,,
+nvidia,Doubted,pcie,300,4,16,0,90,85,average,80,low,a test,,,
+nvidia,Small,pcie,70,3,16,0,93,85,instant,16,high,a test,,,
+nvidia,Unplated,soc,,,,0,,,average,,low,a test,,,
+cambricon,Pair,pcie,250,4,16,,,,,24,high,a test,,2,
+amd,Package,oam,750,5,16,,,,,192,high,a test,,,
+amd,Dies,oam,500,4,16,,,,,64,high,a test,,2,
 ";
 
 pub(super) fn plates() -> Arc<Plates> {

@@ -13,6 +13,7 @@ catalogue! { chrome:
     chrome_up(duration);
     /// The instance in one line of the header, as in "RunPod 8 x H100 SXM".
     chrome_fleet(count, times, name);
+    chrome_fleet_more(count);
     chrome_no_devices();
     chrome_interval(interval);
     chrome_demo_banner(case);

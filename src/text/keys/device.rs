@@ -23,6 +23,11 @@ catalogue! { device:
     device_pci_address();
     device_driver();
     device_cuda();
+    device_kernel();
+    device_distribution();
+    device_firmware();
+    device_cann();
+    device_rocm();
     device_serial();
     device_board();
     device_parent();
@@ -32,13 +37,18 @@ catalogue! { device:
     device_draw_kind_unknown();
     device_scope_gpu();
     device_scope_board();
+    /// The draw of a board of several devices, and whose else it is.
+    device_board_draw();
+    device_shared_with(devices);
     device_scope_module();
     device_limit_enforced();
     device_limit_range(low, high);
     device_rated();
     device_plate_source_driver();
-    device_plate_source_rated();
+    device_plate_source_driver_rated();
     device_plate_source_table();
+    /// A row that is from memory, or that its sources contradict.
+    device_plate_source_table_unverified();
     device_plate_source_config();
     device_energy();
     device_temperature();

@@ -63,6 +63,7 @@ macro_rules! areas {
 
 mod blind;
 mod chrome;
+mod compare;
 mod device;
 mod diagnosis;
 mod findings;
@@ -75,6 +76,7 @@ mod probe;
 mod report;
 mod state;
 mod unit;
+mod vendor;
 mod verdict;
 
-areas! { blind, chrome, device, diagnosis, findings, help, host, meter, overview, platform, probe, report, state, unit, verdict }
+areas! { blind, chrome, compare, device, diagnosis, findings, help, host, meter, overview, platform, probe, report, state, unit, vendor, verdict }

@@ -2,6 +2,7 @@
 
 catalogue! { overview:
     overview_device();
+    overview_vendor();
     overview_now();
     /// The title of the draw where the unit stands in the title.
     overview_watts();

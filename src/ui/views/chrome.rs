@@ -290,7 +290,7 @@ fn source_state(app: &App, picture: &Snapshot, look: &Look) -> (String, Role) {
     )
 }
 
-/// `8 × H100 80GB HBM3`, kinds in order of appearance.
+/// `8 × H100 80GB HBM3`, kinds in order of appearance; of many kinds the first two, and how many devices are of others.
 fn fleet(picture: &Snapshot, look: &Look) -> String {
     let mut kinds: Vec<(&str, usize)> = Vec::new();
     for view in picture
@@ -307,13 +307,17 @@ fn fleet(picture: &Snapshot, look: &Look) -> String {
     if kinds.is_empty() {
         return look.text.chrome_no_devices().into_owned();
     }
+    let told = if kinds.len() > 3 { 2 } else { 3 };
+    let others: usize = kinds.iter().skip(told).map(|(_, count)| count).sum();
+    let more = (others > 0).then(|| look.text.chrome_fleet_more(others));
     let parts: Vec<Cow<'static, str>> = kinds
         .iter()
-        .take(3)
+        .take(told)
         .map(|(name, count)| {
             look.text
                 .chrome_fleet(count, look.glyph(Glyph::Times), name)
         })
+        .chain(more)
         .collect();
     parts.join(", ")
 }

@@ -27,6 +27,7 @@ use unicode_width::UnicodeWidthStr as _;
 enum Cell {
     Mark,
     Index,
+    Vendor,
     Name,
     Power,
     Bar,
@@ -43,9 +44,12 @@ enum Cell {
     State,
 }
 
-/// A lower priority leaves first when the screen is narrow.
-fn columns() -> [(Cell, Column); 16] {
-    [
+/// A lower priority leaves first when the screen is narrow. Vendors stand there where there are several.
+fn columns(picture: &Snapshot) -> Vec<(Cell, Column)> {
+    let vendor = |view: &DeviceView| view.device.vendor;
+    let first = picture.devices.first().map(vendor);
+    let several = picture.devices.iter().any(|d| Some(vendor(d)) != first);
+    let mut columns = vec![
         (Cell::Mark, Column::left(1).priority(255)),
         (Cell::Index, Column::right(2).priority(250).lead(0)),
         (Cell::Name, Column::left(14).up_to(18).priority(120).lead(1)),
@@ -62,7 +66,11 @@ fn columns() -> [(Cell, Column); 16] {
         (Cell::Memory, Column::right(4).priority(140)),
         (Cell::Phase, Column::left(10).priority(30)),
         (Cell::State, Column::left(9).priority(245)),
-    ]
+    ];
+    if several {
+        columns.insert(2, (Cell::Vendor, Column::left(9).priority(50).lead(1)));
+    }
+    columns
 }
 
 /// What of a name tells models apart: the vendor is known from the rest.
@@ -88,7 +96,7 @@ pub(super) fn draw(
     area: Rect,
     buf: &mut Buffer,
 ) -> u16 {
-    let columns = columns();
+    let columns = columns(picture);
     let plain: Vec<Column> = columns.iter().map(|(_, c)| *c).collect();
     let slots = Columns::new(&plain).gap(1).fit(area.width);
     let titles = if area.height > 1 { 1 } else { 0 };
@@ -163,6 +171,7 @@ fn title(cell: Cell, look: &Look) -> Cow<'static, str> {
     let t = look.text;
     match cell {
         Cell::Mark | Cell::Index => Cow::Borrowed(""),
+        Cell::Vendor => t.overview_vendor(),
         Cell::Name => t.overview_device(),
         Cell::Power => t.overview_now(),
         Cell::Bar => t.overview_of_plate(),
@@ -204,6 +213,10 @@ fn draw_cell(
         Cell::Mark => return,
         Cell::Index if selected => (view.device.index.to_string(), look.style(Role::Accent)),
         Cell::Index => (view.device.index.to_string(), look.style(Role::Muted)),
+        Cell::Vendor => (
+            view.device.vendor.word().to_owned(),
+            look.style(Role::Muted),
+        ),
         Cell::Name => (name(view, slot.width, look), look.style(Role::Text)),
         Cell::Power => {
             let power = get(Figure::Power);

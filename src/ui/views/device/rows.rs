@@ -1,7 +1,9 @@
 //! Rows of the device view: a label, a value with its age, or the reason why there is none.
 
 use crate::app::words;
-use crate::model::{Absent, DeviceView, Figure, Metric, Snapshot, Unit, Value};
+use crate::model::{
+    Absent, DeviceView, Figure, Meter, Metric, Snapshot, Unit, Value, VendorMeters,
+};
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
 use crate::ui::theme::Role;
@@ -52,6 +54,17 @@ impl Page<'_> {
         write: impl FnOnce(f64) -> String,
         note: Cow<'static, str>,
     ) -> Row {
+        self.metered(label, value, None, write, note)
+    }
+
+    fn metered(
+        &self,
+        label: Cow<'static, str>,
+        value: Value,
+        meter: Option<Meter>,
+        write: impl FnOnce(f64) -> String,
+        note: Cow<'static, str>,
+    ) -> Row {
         let t = self.look.text;
         let (shown, note, role) = match value.reading {
             Ok(number) if value.age_s > 0.0 => (
@@ -62,7 +75,8 @@ impl Page<'_> {
             Ok(number) => (write(number), note.into_owned(), Role::Text),
             Err(why) => (
                 self.look.glyph(Glyph::Absent).to_owned(),
-                self.reason(why),
+                self.never_told(why, meter)
+                    .unwrap_or_else(|| self.reason(why)),
                 Role::Faint,
             ),
         };
@@ -72,6 +86,13 @@ impl Page<'_> {
             note,
             role,
         }
+    }
+
+    /// That the vendor's interface, not this device, lacks a meter.
+    fn never_told(&self, why: Absent, meter: Option<Meter>) -> Option<String> {
+        let meter = meter.filter(|_| why == Absent::NotSupported)?;
+        let (interface, why) = VendorMeters::why_not(self.view.device.vendor, meter)?;
+        Some(words::why_not(interface, why, self.look.text).into_owned())
     }
 
     /// Why there is no value; since when, where a call hangs.
@@ -93,7 +114,8 @@ impl Page<'_> {
         write: impl FnOnce(f64) -> String,
         note: Cow<'static, str>,
     ) -> Row {
-        self.value(label, self.view.figures.get(figure), write, note)
+        let value = self.view.figures.get(figure);
+        self.metered(label, value, Meter::of_figure(figure), write, note)
     }
 
     pub(super) fn metric(&self, label: Cow<'static, str>, metric: Metric) -> Row {
@@ -101,9 +123,10 @@ impl Page<'_> {
             reading: self.view.readings.get(metric),
             age_s: 0.0,
         };
-        self.value(
+        self.metered(
             label,
             value,
+            Meter::of_metric(metric),
             |n| self.write(n, metric.unit()),
             Cow::Borrowed(""),
         )

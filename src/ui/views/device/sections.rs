@@ -3,7 +3,7 @@
 use super::rows::{Page, Row, Section};
 use crate::app::{verdicts, words};
 use crate::model::{
-    Absent, DeviceView, Figure, Metric, ProcessView, Reading, Snapshot, Unit, Value,
+    Absent, DeviceKind, DeviceView, Figure, Metric, ProcessView, Reading, Snapshot, Unit, Value,
 };
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
@@ -103,8 +103,11 @@ impl Page<'_> {
         let watts = |w: f64| format!("{w:.0} W");
         let plate_source = match view.plate_power_source {
             Some("driver_default") => t.device_plate_source_driver(),
-            Some("driver_rated") => t.device_plate_source_rated(),
-            Some("table") => t.device_plate_source_table(),
+            Some("driver_rated") => t.device_plate_source_driver_rated(),
+            Some("table") => match view.plate_unverified {
+                true => t.device_plate_source_table_unverified(),
+                false => t.device_plate_source_table(),
+            },
             Some(_) => t.device_plate_source_config(),
             None => Cow::Borrowed(""),
         };
@@ -176,7 +179,28 @@ impl Page<'_> {
             };
             rows.push(self.value(t.device_module(), module, watts, limit));
         }
+        rows.extend(self.board_draw());
         self.section(t.device_section_power(), rows)
+    }
+
+    /// The draw of a board of several devices, where they do not each tell their own, and with whom it is shared.
+    fn board_draw(&self) -> Option<Row> {
+        let t = self.look.text;
+        let device = &self.view.device;
+        let mut boards = self.picture.boards.iter();
+        let board = boards.find(|board| board.id == device.board)?;
+        let others = self.picture.devices.iter().filter(|other| {
+            other.device.board == device.board
+                && other.device.id != device.id
+                && other.device.kind == DeviceKind::Device
+        });
+        let others: Vec<String> = others.map(|other| other.device.index.to_string()).collect();
+        if self.view.power_scope != "board" || others.is_empty() {
+            return None;
+        }
+        let shared = t.device_shared_with(others.join(", "));
+        let watts = |w: f64| format!("{w:.1} W");
+        Some(self.value(t.device_board_draw(), board.power_w, watts, shared))
     }
 
     fn heat(&self) -> Section {
@@ -506,6 +530,11 @@ fn detail(name: &str, t: crate::text::Catalogue) -> Cow<'static, str> {
         "architecture" => t.device_architecture(),
         "compute_capability" => t.device_compute_capability(),
         "cuda" => t.device_cuda(),
+        "kernel" => t.device_kernel(),
+        "distribution" => t.device_distribution(),
+        "firmware" => t.device_firmware(),
+        "cann" => t.device_cann(),
+        "rocm" => t.device_rocm(),
         "serial" => t.device_serial(),
         "part_number" => t.device_part_number(),
         "vbios" => t.device_vbios(),
