@@ -4,10 +4,8 @@ use super::fault::{Fault, NOT_SUPPORTED};
 use super::ffi::{Chip, Dcmi, Place};
 use super::layout::PcieInfo;
 use super::unit::Unit;
-use super::versions;
 use crate::model::{Absent, BoardId, Device, DeviceId, DeviceKind, PciAddress, Reading, Vendor};
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What the library lists.
@@ -24,9 +22,10 @@ const NPU: i32 = 0;
 ///
 /// # Errors
 /// There is no list.
-pub(super) fn list(library: &Arc<Dcmi>, root: &Path) -> Result<Listing, Fault> {
-    let driver = library.driver_version().map_err(Fault::absent);
-    let common = Common::new(root, said(driver));
+pub(super) fn list(library: &Arc<Dcmi>) -> Result<Listing, Fault> {
+    let common = Common {
+        driver: said(library.driver_version().map_err(Fault::absent)),
+    };
     let mut listing = Listing {
         units: Vec::new(),
         refused: Vec::new(),
@@ -52,17 +51,13 @@ fn said(text: Reading<String>) -> Reading<Arc<str>> {
 
 /// What is the same for all devices.
 pub(super) struct Common {
-    driver: Reading<Arc<str>>,
-    firmware: Option<String>,
-    cann: Option<String>,
+    pub(super) driver: Reading<Arc<str>>,
 }
 
 /// What tells one device from the others.
 pub(super) struct Identity {
     pub(super) npu: u32,
     pub(super) chip: u32,
-    /// How many chips its card has.
-    pub(super) chips: usize,
     /// As the driver says it.
     pub(super) name: String,
     /// It has DDR beside its HBM, where that was asked.
@@ -74,31 +69,17 @@ pub(super) struct Identity {
     pub(super) board: Option<BoardId>,
 }
 
-/// The name by which its nameplate is known. The driver's own is ambiguous in two cases: the first-generation Ascend 910 of
-/// bin B is called `910B` like the A2 generation as a whole (whose chips are 910B1 to 910B4), and has DDR; and the card
-/// with two 310P3 calls each of them like the card with one.
-pub(super) fn model_name(name: &str, chips: usize, has_ddr: bool) -> String {
+/// The driver's name, but for one that is ambiguous: the first-generation Ascend 910 of bin B is called `910B` like the A2
+/// generation as a whole (whose chips are 910B1 to 910B4), and only the first has DDR.
+pub(super) fn model_name(name: &str, has_ddr: bool) -> String {
     match name {
         "" => "unknown".to_owned(),
         "910B" if !has_ddr => "910B (A2)".to_owned(),
-        "310P3" if chips > 1 => "310P3 Duo".to_owned(),
         name => name.to_owned(),
     }
 }
 
 impl Common {
-    /// Reads what is in files. The driver's version is in one where its own word is missing.
-    pub(super) fn new(root: &Path, driver: Reading<Arc<str>>) -> Self {
-        let home = std::env::var_os("ASCEND_TOOLKIT_HOME")
-            .map(PathBuf::from)
-            .filter(|_| root == Path::new("/"));
-        Self {
-            driver: driver.or_else(|why| versions::driver(root).map(Arc::from).ok_or(why)),
-            firmware: versions::firmware(root),
-            cann: versions::cann(root, home),
-        }
-    }
-
     /// The device of an identity; `further` are its own details.
     pub(super) fn device(
         &self,
@@ -129,10 +110,6 @@ impl Common {
         ]
         .into_iter()
         .chain(further)
-        .chain([
-            ("firmware", self.firmware.clone()),
-            ("cann", self.cann.clone()),
-        ])
         .filter_map(|(name, value)| {
             let value = value.filter(|value| !value.is_empty())?;
             Some((Arc::from(name), Arc::from(value)))
@@ -143,7 +120,7 @@ impl Common {
             id: DeviceId(id),
             index: u32::try_from(index).unwrap_or(u32::MAX),
             vendor: Vendor::Ascend,
-            name: model_name(&identity.name, identity.chips, identity.has_ddr).into(),
+            name: model_name(&identity.name, identity.has_ddr).into(),
             uuid: identity.uuid,
             pci_address: identity.address,
             pci_id: identity.pci_id,
@@ -190,7 +167,6 @@ impl Common {
             let identity = Identity {
                 npu: card.cast_unsigned(),
                 chip: *chip,
-                chips: chips.len(),
                 name: asked.chip.name.clone(),
                 has_ddr: asked.has_ddr,
                 uuid: asked.uuid.clone(),
@@ -288,16 +264,14 @@ mod tests {
 
     #[test]
     fn ambiguous_names_are_told_apart() {
-        for (name, chips, has_ddr, model) in [
-            ("910B3", 1, false, "910B3"),
-            ("910B", 1, true, "910B"),
-            ("910B", 1, false, "910B (A2)"),
-            ("310P3", 1, true, "310P3"),
-            ("310P3", 2, true, "310P3 Duo"),
-            ("Ascend910", 2, false, "Ascend910"),
-            ("", 1, false, "unknown"),
+        for (name, has_ddr, model) in [
+            ("910B3", false, "910B3"),
+            ("910B", true, "910B"),
+            ("910B", false, "910B (A2)"),
+            ("310P3", true, "310P3"),
+            ("", false, "unknown"),
         ] {
-            assert_eq!(model_name(name, chips, has_ddr), model);
+            assert_eq!(model_name(name, has_ddr), model);
         }
     }
 

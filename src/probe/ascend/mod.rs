@@ -18,7 +18,6 @@ mod sample;
 mod table;
 mod tool;
 mod unit;
-mod versions;
 
 use super::vendor::{Answer, Opened, Vendor, VendorOptions};
 use crate::model::{
@@ -148,7 +147,7 @@ impl Ascend {
         library.settle();
         self.start(library)
             .map_err(|fault| self.failed(fault, "initialising DCMI", library))?;
-        let listing = devices::list(library, &self.options.root)
+        let listing = devices::list(library)
             .map_err(|fault| self.failed(fault, "listing the cards", library))?;
         let mut report = self.listed(&listing);
         report.path = library.path.clone();

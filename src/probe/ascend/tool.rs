@@ -120,7 +120,7 @@ impl Tool {
     pub(super) fn of(table: Table, root: &Path) -> Self {
         Self {
             root: root.to_owned(),
-            known: known(&table, root),
+            known: known(&table),
             latest: Mutex::new(Latest {
                 table: Ok(table),
                 at: Instant::now(),
@@ -237,9 +237,11 @@ fn row_of(table: &Table, npu: u32, chip: u32) -> Option<&Row> {
 }
 
 /// The devices of a table. Their id is the bus id: the table has no other that is the same tomorrow.
-fn known(table: &Table, root: &Path) -> Vec<Known> {
+fn known(table: &Table) -> Vec<Known> {
     let version = table.version.as_deref().map(Arc::from);
-    let common = Common::new(root, version.ok_or(Absent::NotReported));
+    let common = Common {
+        driver: version.ok_or(Absent::NotReported),
+    };
     let mut taken = HashSet::new();
     let mut known: Vec<Known> = Vec::new();
     for row in &table.rows {
@@ -251,7 +253,6 @@ fn known(table: &Table, root: &Path) -> Vec<Known> {
         let identity = Identity {
             npu: row.npu,
             chip: row.chip,
-            chips: card().count(),
             name: row.name.clone(),
             has_ddr: row.memory.is_some_and(|(_, total)| total > 0),
             uuid: Err(Absent::NotReported),
