@@ -1,7 +1,7 @@
 //! What devices of one board have in common.
 //!
 //! NVIDIA's boards of several devices (A16) report each device's own draw. All other vendors' report the board's: both
-//! halves of an MLU370-X8 the same figure, the even die of an MI250X or the first chip of a 910C alone, every partition of
+//! halves of an MLU370-X8 the same figure (`BoardPower`, where its probe found them to agree), the even die of an MI250X or the first chip of a 910C alone, every partition of
 //! an MI300X in CPX its package's. Such a figure counts once, and says nothing of one device's work.
 
 use super::device::DeviceState;
@@ -47,14 +47,11 @@ impl Boards {
 }
 
 fn reports_board(state: &DeviceState) -> bool {
-    let device = &state.device;
-    device.kind == DeviceKind::Device
-        && match device.vendor {
-            Vendor::Nvidia => false,
-            // Its probe compares the devices of a board, and says whose draw it is.
-            Vendor::Cambricon => state.held.readings().get(Metric::BoardPower).is_ok(),
-            _ => true,
-        }
+    // Cambricon's probe compares the devices of a board, and says whose draw it is.
+    let said = state.held.readings().get(Metric::BoardPower).is_ok();
+    let vendor = state.device.vendor;
+    state.device.kind == DeviceKind::Device
+        && (said || !matches!(vendor, Vendor::Nvidia | Vendor::Cambricon))
 }
 
 /// Whether a model's row of the table is of a whole device: a partition of one shares a board that is no board of several.

@@ -347,7 +347,7 @@ fn pcie_both(source: &Source<'_>) -> (Value, Option<&'static str>) {
         }
     }
     match counter.reading {
-        Err(Absent::NotSupported) => (getter, None),
+        Err(Absent::NotSupported | Absent::NotReported) => (getter, None),
         _ => (counter, None),
     }
 }

@@ -187,6 +187,9 @@ impl Session {
                     let add = |sum: &mut Value, figure| {
                         let value = view.figures.get(figure);
                         *sum = match view.power_scope {
+                            "board" if sum.ok().is_some() && value.ok().is_some() => {
+                                sum.with(value, f64::max)
+                            }
                             "board" => sum.or(value),
                             _ => sum.with(value, |a, b| a + b),
                         };

@@ -8,7 +8,7 @@ use super::noise::Noise;
 use super::plan::{DevicePlan, Incident, Plan, Timing, Weather};
 use crate::model::{
     Absent, BoardId, Change, Device, DeviceId, DeviceKind, DeviceProcess, Event, EventKind, Metric,
-    ProbeHint, ProbeReport, ProbeStatus, Sample, Tick, Vendor,
+    ProbeHint, ProbeReport, ProbeStatus, Readings, Sample, Tick, Vendor,
 };
 use crate::units::MonoTime;
 use jiff::Timestamp;
@@ -172,6 +172,13 @@ impl Machine {
                 let told = samples.get(first).map(|s| s.readings.get(metric));
                 if let (Some(told), Some(sample)) = (told, samples.get_mut(second)) {
                     sample.readings.set(metric, told);
+                }
+            }
+            if device.identity.vendor == Vendor::Cambricon {
+                for sample in [first, second] {
+                    if let Some(sample) = samples.get_mut(sample) {
+                        say_whose(&mut sample.readings);
+                    }
                 }
             }
         }
@@ -355,6 +362,12 @@ impl Running {
         });
         Some(Change::Processes(self.identity.id.clone(), Ok(list)))
     }
+}
+
+/// As Cambricon's probe does where a board's devices agree in their draw.
+fn say_whose(readings: &mut Readings) {
+    readings.set(Metric::BoardPower, readings.get(Metric::PowerUsage));
+    readings.set(Metric::PowerUsage, Err(Absent::NotSupported));
 }
 
 fn identity(name: &str, slot: usize, seed: u64, plan: &DevicePlan) -> Device {

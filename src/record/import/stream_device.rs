@@ -9,7 +9,8 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 
 /// The readings whose figure is the reading itself.
-const DIRECT: [(&str, Metric); 27] = [
+const DIRECT: [(&str, Metric); 28] = [
+    ("pcie.both_bytes_per_s", Metric::PcieBothRate),
     ("power_default_limit_w", Metric::LimitDefault),
     ("energy_j", Metric::Energy),
     ("temperature_c", Metric::CoreTemperature),

@@ -119,11 +119,7 @@ fn a_share_or_a_slice_has_no_nameplate() {
         virtual_share: true,
         ..card(0)
     };
-    let view = World::of([share]).read(&[
-        (M::PowerUsage, 60.0),
-        (M::CoreTemperature, 50.0),
-        (M::RatedPower, 350.0),
-    ]);
+    let view = World::of([share]).read(&[(M::PowerUsage, 60.0), (M::CoreTemperature, 50.0)]);
     assert_eq!(value(&view, Figure::PlatePower), None);
     assert_eq!(value(&view, Figure::Headroom), None);
     let part = slice(&card(0), 0);
