@@ -57,6 +57,10 @@ pub(super) fn command(view: &DeviceView, command: Text) -> Option<Text> {
         Vendor::Amd if asks("ECC") => format!("amd-smi metric -g {index} -e"),
         Vendor::Amd if asks("topo") => "amd-smi topology".to_owned(),
         Vendor::Amd if asks("compute-apps") => format!("amd-smi process -g {index}"),
+        Vendor::Ascend if asks("POWER") => npu_smi(view, "power"),
+        Vendor::Ascend if asks("PERFORMANCE") => npu_smi(view, "common"),
+        Vendor::Ascend if asks("ECC") => npu_smi(view, "health"),
+        Vendor::Ascend if asks("compute-apps") => npu_smi(view, "proc-mem"),
         Vendor::Intel if asks("xid") => "dmesg | grep -iE 'i915|xe '".to_owned(),
         Vendor::Intel if asks("POWER") || asks("PERFORMANCE") => {
             format!("xpu-smi stats -d {index}")
@@ -65,6 +69,14 @@ pub(super) fn command(view: &DeviceView, command: Text) -> Option<Text> {
         _ => return None,
     };
     Some(other.into())
+}
+
+/// npu-smi counts cards, whose numbers have gaps.
+fn npu_smi(view: &DeviceView, what: &str) -> String {
+    let mut details = view.device.details.iter();
+    let npu = details.find(|(name, _)| &**name == "npu");
+    let npu = npu.map_or_else(|| view.device.index.to_string(), |(_, npu)| npu.to_string());
+    format!("npu-smi info -t {what} -i {npu}")
 }
 
 /// Steps with their commands as this device's vendor has them.
@@ -112,6 +124,11 @@ mod tests {
             (Vendor::Amd, Cause::NvlinkDown, None),
             (Vendor::Intel, Cause::Thermal, Some("xpu-smi stats -d 0")),
             (Vendor::Cambricon, Cause::Thermal, None),
+            (
+                Vendor::Ascend,
+                Cause::PowerCap,
+                Some("npu-smi info -t power -i 0"),
+            ),
             (
                 Vendor::Ascend,
                 Cause::DeviceLost,

@@ -374,6 +374,12 @@ pub fn probe_status(report: &ProbeReport, t: Catalogue) -> Cow<'static, str> {
     }
 }
 
+/// Where the libraries are that Ascend's needs.
+const ASCEND_LIBRARIES: [&str; 2] = [
+    "/usr/local/Ascend/driver/lib64/driver",
+    "/usr/local/Ascend/driver/lib64/common",
+];
+
 /// What to do about a probe that does not work.
 #[must_use]
 pub fn probe_next(report: &ProbeReport, t: Catalogue) -> Option<Cow<'static, str>> {
@@ -384,11 +390,22 @@ pub fn probe_next(report: &ProbeReport, t: Catalogue) -> Option<Cow<'static, str
         ProbeHint::ContainerWithoutDevices if report.vendor == Vendor::Nvidia => {
             Some(t.probe_next_container_flag())
         }
+        ProbeHint::ContainerWithoutDevices if report.vendor == Vendor::Ascend => {
+            Some(t.probe_next_container_ascend())
+        }
         ProbeHint::ContainerWithoutDevices => {
             Some(t.probe_next_container_devices(tools::container_devices(report.vendor)))
         }
         ProbeHint::Restart => Some(t.probe_next_reload()),
-        ProbeHint::Permission => Some(t.probe_next_group("video")),
+        ProbeHint::Permission => Some(t.probe_next_group(match report.vendor {
+            Vendor::Ascend => "HwHiAiUser",
+            _ => "video",
+        })),
+        ProbeHint::LibraryPath => {
+            let [first, second] = ASCEND_LIBRARIES;
+            Some(t.probe_next_library_path(first, second))
+        }
+        ProbeHint::HeldElsewhere => Some(t.probe_next_held(report.vendor.word())),
         ProbeHint::RecreateContainer => Some(t.probe_next_recreate()),
         ProbeHint::Unknown => {
             tools::library_flag(report.vendor).map(|flag| t.probe_next_library_flag(flag))

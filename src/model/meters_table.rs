@@ -67,9 +67,12 @@ pub(super) const VENDORS: [VendorMeters; 7] = [
             By("`dcmi_get_device_temperature`", Sweep),
             By("`dcmi_get_device_hbm_info`", Sweep),
             Not(Refused),
-            By("`dcmi_get_device_utilization_rate`, AICore", Sweep),
             By(
-                "the same call: vector core, whole NPU, bandwidth of the memory",
+                "`dcmi_get_device_multi_utilization_rate`, else `dcmi_get_device_utilization_rate`: AICore",
+                Sweep,
+            ),
+            By(
+                "bandwidth of the memory: HBM's with the memory, DDR's by `dcmi_get_device_utilization_rate`",
                 Sweep,
             ),
             By(
@@ -83,10 +86,8 @@ pub(super) const VENDORS: [VendorMeters; 7] = [
             ),
             Not(NotTold),
             By(LINK_FILES, Slow),
-            By(
-                "`dcmi_get_pcie_link_bandwidth_info`; not in an unprivileged container",
-                Thread,
-            ),
+            // `dcmi_get_pcie_link_bandwidth_info` tells whole GB/s, in directions that are not documented.
+            Not(NotRead),
             Not(NotRead),
             By("`dcmi_get_device_ecc_info`", Slow),
             By(
@@ -98,7 +99,8 @@ pub(super) const VENDORS: [VendorMeters; 7] = [
             "A 910C is two chips of one board: chip 0 alone tells the power of both.",
             "A name `910B` with 32 GB is a first-generation Ascend 910, not the second generation's 910B1 to 910B4.",
             "While a profiler runs, AICore reads 0.",
-            "The driver turns a utilization over 100 % into 0: a lone 0 at high power is suspect.",
+            "The driver turns a utilization over 100 % into 0: a lone 0 above 60 % of the rated power is implausible.",
+            "Where the library cannot be loaded, `npu-smi info` every few seconds: power, temperature, utilization, memory, health, processes.",
         ],
     },
     VendorMeters {

@@ -144,6 +144,10 @@ pub enum ProbeHint {
     RecreateContainer,
     /// The library answered with an error that has no known remedy.
     Unknown,
+    /// The library is there, and the libraries that it needs are not on the loader's way.
+    LibraryPath,
+    /// Another container holds the device, which belongs to one at a time.
+    HeldElsewhere,
     /// The driver is there, what tells of its devices is not.
     InstallLibrary,
     /// Nothing: this version does not read such devices.

@@ -30,8 +30,12 @@ pub(crate) struct NotLoaded {
 impl NotLoaded {
     /// From what the loader said of each candidate.
     pub(crate) fn of(options: &VendorOptions, name: &str, mut complaints: Vec<String>) -> Self {
-        // The loader's "not found" says less than what a file that is there was refused for.
-        complaints.sort_by_key(|complaint| complaint.contains("No such file"));
+        // The loader's "not found" says less than what a file that is there was refused for, which may be another that it
+        // needs in turn.
+        complaints.sort_by_key(|complaint| {
+            let missing = complaint.split(':').next().unwrap_or_default();
+            complaint.contains("No such file") && missing.ends_with(name)
+        });
         let looked_for = match (&options.library, options.root.to_str()) {
             (Some(path), _) => path.display().to_string(),
             (None, Some("/")) => format!("{name} of the loader and in the usual directories"),
@@ -158,6 +162,21 @@ mod tests {
         assert_eq!(file_in_maps(maps, 0x7f85), None);
         assert_eq!(file_in_maps(maps, 0x1), None);
         assert_eq!(file_in_maps("garbage\n-\n", 0x1), None);
+    }
+
+    #[test]
+    fn a_library_that_another_one_lacks_is_named() {
+        let options = VendorOptions {
+            vendor: Vendor::Ascend,
+            root: "/".into(),
+            library: None,
+        };
+        let complaints = [
+            "libdcmi.so: cannot open shared object file: No such file or directory",
+            "libdrvdsmi_host.so: cannot open shared object file: No such file or directory",
+        ];
+        let refused = NotLoaded::of(&options, "libdcmi.so", complaints.map(String::from).into());
+        assert!(refused.message.contains(complaints[1]), "{refused:?}");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! socket pair ([`wire`]), and yields ticks. The probe process runs [`serve_from_stdin`] around a [`vendor::Vendor`].
 
 pub mod amd;
+pub mod ascend;
 mod backoff;
 pub mod cambricon;
 mod clients;

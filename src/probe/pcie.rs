@@ -46,6 +46,12 @@ fn folders(root: &Path, address: PciAddress) -> Vec<(PathBuf, PciAddress)> {
         .collect()
 }
 
+/// The link of the device alone, as it is now. `None` where sysfs under `root` does not have the device.
+pub(crate) fn link(root: &Path, address: PciAddress) -> Option<Hop> {
+    let folder = root.join("sys/bus/pci/devices").join(address.to_string());
+    folder.is_dir().then(|| hop(&folder, address))
+}
+
 /// A link as files of sysfs say it: generation and width.
 pub(super) type Link = (Option<u8>, Option<u8>);
 

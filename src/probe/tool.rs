@@ -1,19 +1,30 @@
 //! A vendor's own tool, run as a child: what it prints is the last resort where there is no library.
 
 use std::io::{self, Read as _};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
 /// No table is longer.
 const MOST: u64 = 1 << 20;
 
-/// Runs a program to its end and gives what it printed. One that takes longer than `patience` is killed, and left to
-/// a thread that waits for it.
+/// Runs a program to its end and gives what it printed.
 ///
 /// # Errors
 /// It could not be started, failed, or took too long.
-pub(crate) fn output(mut command: Command, patience: Duration) -> io::Result<String> {
+pub(crate) fn output(command: Command, patience: Duration) -> io::Result<String> {
+    match run(command, patience)? {
+        (status, text) if status.success() => Ok(text),
+        (status, _) => Err(io::Error::other(status.to_string())),
+    }
+}
+
+/// Runs a program to its end, well or not, and gives what it printed. One that takes longer than `patience` is killed,
+/// and left to a thread that waits for it.
+///
+/// # Errors
+/// It could not be started, or took too long.
+pub(crate) fn run(mut command: Command, patience: Duration) -> io::Result<(ExitStatus, String)> {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -29,10 +40,7 @@ pub(crate) fn output(mut command: Command, patience: Duration) -> io::Result<Str
             let mut text = Vec::new();
             let read = stdout.take(MOST).read_to_end(&mut text);
             let _ = done.send(match (read, child.wait()) {
-                (Ok(_), Ok(status)) if status.success() => {
-                    Ok(String::from_utf8_lossy(&text).into_owned())
-                }
-                (Ok(_), Ok(status)) => Err(io::Error::other(status.to_string())),
+                (Ok(_), Ok(status)) => Ok((status, String::from_utf8_lossy(&text).into_owned())),
                 (Err(error), _) | (_, Err(error)) => Err(error),
             });
         })?;

@@ -1,6 +1,7 @@
 //! Which vendors' probes there are, and which of them are worth a process on this machine.
 
 use super::amd::{self, Amd};
+use super::ascend::Ascend;
 use super::cambricon::Cambricon;
 use super::gaudi::Gaudi;
 use super::intel::{self, Intel};
@@ -32,6 +33,20 @@ const TRACES: &[Traces] = &[
         paths: &[
             "usr/local/corex/lib64/libixml.so",
             "usr/local/corex/lib/libixml.so",
+        ],
+        is_here: |_| false,
+    },
+    Traces {
+        vendor: VendorName::Ascend,
+        library: "libdcmi.so",
+        paths: &[
+            "usr/local/Ascend/driver/lib64/driver/libdcmi.so",
+            "usr/local/dcmi/libdcmi.so",
+            "usr/local/Ascend/driver/lib64/libdcmi.so",
+            "usr/local/bin/npu-smi",
+            "usr/local/sbin/npu-smi",
+            // Also there in a container without any device of its own.
+            "dev/davinci_manager",
         ],
         is_here: |_| false,
     },
@@ -129,6 +144,7 @@ pub fn library_name(vendor: VendorName) -> &'static str {
 pub fn probe(options: VendorOptions) -> Option<Arc<dyn Vendor>> {
     match options.vendor {
         VendorName::Nvidia | VendorName::Iluvatar => Some(Arc::new(Nvidia::new(options))),
+        VendorName::Ascend => Some(Arc::new(Ascend::new(options))),
         VendorName::Cambricon => Some(Arc::new(Cambricon::new(options))),
         VendorName::Gaudi => Some(Arc::new(Gaudi::new(options))),
         VendorName::Amd => Some(Arc::new(Amd::new(options))),

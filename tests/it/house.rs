@@ -64,6 +64,7 @@ const FFI: &[&str] = &[
     "src/probe/nvidia/ffi.rs",
     "src/probe/nvidia/ffi",
     "src/probe/cambricon/ffi.rs",
+    "src/probe/ascend/ffi.rs",
     "src/probe/dynamic.rs",
     "src/probe/gaudi/ffi.rs",
 ];

@@ -6,6 +6,8 @@
 mod agreement;
 mod amd;
 mod amd_captures;
+mod ascend;
+mod ascend_states;
 mod both_ways;
 mod bounds;
 mod cambricon;

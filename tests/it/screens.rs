@@ -289,6 +289,39 @@ fn before_the_first_tick() {
 }
 
 #[test]
+fn no_accelerator_of_ascend_s() {
+    for (status, hint, message) in [
+        (
+            ProbeStatus::NoLibrary,
+            ProbeHint::LibraryPath,
+            "libdrvdsmi_host.so: cannot open shared object file",
+        ),
+        (
+            ProbeStatus::NoLibrary,
+            ProbeHint::ContainerWithoutDevices,
+            "no libdcmi.so in this container",
+        ),
+        (
+            ProbeStatus::NoPermission,
+            ProbeHint::HeldElsewhere,
+            "initialising DCMI: the device is occupied (DCMI code -8020): NPU held by another container",
+        ),
+    ] {
+        let mut tick = without_devices(status, hint, message);
+        for change in &mut tick.changes {
+            if let Change::Probe(report) = change {
+                report.vendor = Vendor::Ascend;
+                report.library = Arc::from("libdcmi.so");
+            }
+        }
+        insta::assert_snapshot!(
+            format!("nothing_ascend_{hint:?}_80x24"),
+            Stage::live(&[tick]).text(80, 24)
+        );
+    }
+}
+
+#[test]
 fn no_accelerator() {
     let reports = [
         (

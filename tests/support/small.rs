@@ -22,6 +22,10 @@ impl Fake {
         Self::new(VendorName::Cambricon, "cndev_fake", "libcndev.so", toml)
     }
 
+    pub(crate) fn dcmi(toml: &str) -> Self {
+        Self::new(VendorName::Ascend, "dcmi_fake", "libdcmi.so", toml)
+    }
+
     pub(crate) fn hlml(toml: &str) -> Self {
         Self::new(VendorName::Gaudi, "hlml_fake", "libhlml.so", toml)
     }

@@ -98,6 +98,22 @@ fn the_plate_is_the_drivers_default_else_the_tables() {
 }
 
 #[test]
+fn what_the_driver_calls_rated_comes_before_the_table() {
+    for (name, default, plate, source) in [
+        ("Card", None, 350.0, "driver_rated"),
+        ("Nobody's", Some(320.0), 320.0, "driver_default"),
+    ] {
+        let mut list = vec![(M::PowerUsage, 60.0), (M::RatedPower, 350.0)];
+        list.extend(default.map(|d| (M::LimitDefault, d)));
+        let view = World::of([named(name)]).read(&list);
+        assert_eq!(value(&view, Figure::PlatePower), Some(plate), "{name}");
+        assert_eq!(view.plate_power_source, Some(source));
+        assert_eq!(value(&view, Figure::RatedPower), Some(350.0), "{name}");
+        assert_eq!(view.rated_power_source.as_deref(), Some("driver"));
+    }
+}
+
+#[test]
 fn a_share_or_a_slice_has_no_nameplate() {
     let share = Device {
         virtual_share: true,

@@ -19,6 +19,9 @@ catalogue! { probe:
     probe_host_works();
     probe_next_no_hardware(vendor);
     probe_next_recreate();
+    probe_next_library_path(first, second);
+    probe_next_held(vendor);
+    probe_next_container_ascend();
     probe_next_container_devices(flags);
     probe_next_install_library(library);
     probe_next_tool(tool);
