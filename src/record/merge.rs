@@ -12,7 +12,7 @@ use crate::units::MonoTime;
 use std::collections::VecDeque;
 
 /// More intervals than this without a tick, and another file is turned to.
-const GAP_INTERVALS: f64 = 3.0;
+const GAP_INTERVALS: f64 = 1.5;
 /// Wall time less boot clock tells one boot from another; clocks are set by less than this.
 const SAME_BOOT_S: f64 = 60.0;
 /// Notes that were left out with their ticks are kept at most.
