@@ -122,11 +122,11 @@ impl Client {
     }
 
     fn only_draws(&self) -> bool {
-        let busy = |names: [&str; 2]| {
+        let busy = |names: &[&str]| {
             let mut engines = self.engines.iter();
             engines.any(|(name, busy, _)| names.contains(&name.as_str()) && *busy > 0.0)
         };
-        (busy(["gfx", "render"]) || busy(["rcs", "rcs"])) && !busy(["compute", "ccs"])
+        busy(&["gfx", "render", "rcs"]) && !busy(&["compute", "ccs"])
     }
 }
 

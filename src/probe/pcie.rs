@@ -24,6 +24,14 @@ pub struct Found {
 /// not have the device.
 #[must_use]
 pub fn path(root: &Path, address: PciAddress) -> Vec<Hop> {
+    let folders = folders(root, address).into_iter();
+    folders
+        .map(|(folder, address)| hop(&folder, address))
+        .collect()
+}
+
+/// The folders of a device and of each bridge above it.
+fn folders(root: &Path, address: PciAddress) -> Vec<(PathBuf, PciAddress)> {
     let Ok(root) = root.canonicalize() else {
         return Vec::new();
     };
@@ -34,8 +42,7 @@ pub fn path(root: &Path, address: PciAddress) -> Vec<Hop> {
     device
         .ancestors()
         .take_while(|folder| folder.starts_with(&root) && *folder != root)
-        .map_while(|folder| Some((folder, full_address(folder)?)))
-        .map(|(folder, address)| hop(folder, address))
+        .map_while(|folder| Some((folder.to_path_buf(), full_address(folder)?)))
         .collect()
 }
 
@@ -61,22 +68,15 @@ pub(super) struct Upstream {
 impl Upstream {
     /// Where `folder` is that of the device itself.
     pub(super) fn of(root: &Path, address: PciAddress, folder: &Path) -> Self {
-        let above = root.canonicalize().ok().and_then(|home| {
-            let entry = home.join("sys/bus/pci/devices").join(address.to_string());
-            let device = entry.canonicalize().ok()?;
-            let above = device.ancestors().skip(1).map(Path::to_path_buf);
-            Some(
-                above
-                    .take_while(|folder| folder.starts_with(&home))
-                    .take_while(|folder| full_address(folder).is_some())
-                    .collect::<Vec<_>>(),
-            )
-        });
-        let hops = path(root, address);
+        let above = folders(root, address).into_iter().skip(1);
+        let bridges: Vec<PathBuf> = above.map(|(folder, _)| folder).collect();
         Self {
             device: folder.to_path_buf(),
-            bridges: above.unwrap_or_default(),
-            emulated: hops.iter().skip(1).any(|hop| hop.emulated),
+            emulated: bridges.iter().any(|bridge| {
+                let id = |name| hex(&fs::read_to_string(bridge.join(name)).ok()?);
+                is_emulated(id("vendor"), id("device"))
+            }),
+            bridges,
         }
     }
 
@@ -139,8 +139,11 @@ fn full_address(folder: &Path) -> Option<PciAddress> {
 
 fn hop(folder: &Path, address: PciAddress) -> Hop {
     let text = |name: &str| fs::read_to_string(folder.join(name)).ok();
-    let speed = |name| text(name).and_then(|text| generation(&text));
-    let lanes = |name| text(name).and_then(|text| width(&text));
+    // Newer kernels wake a device to read its link.
+    let sleeps = text("power/runtime_status").is_some_and(|status| status.trim() == "suspended");
+    let link = |name| (!sleeps).then(|| text(name))?;
+    let speed = |name| link(name).and_then(|text| generation(&text));
+    let lanes = |name| link(name).and_then(|text| width(&text));
     let id = |name| text(name).and_then(|text| hex(&text));
     Hop {
         address,
@@ -224,10 +227,10 @@ fn found(folder: &Path) -> Option<Found> {
     })
 }
 
-/// Vendor ids whose devices are nothing but accelerators, among those of display or processing classes: MetaX, Moore
-/// Threads, Enflame, Kunlunxin, T-Head, Hygon, Tenstorrent, Huawei, Cambricon, Habana, Iluvatar.
-const ACCELERATORS_ONLY: [u16; 11] = [
-    0x9999, 0x1ed5, 0x1e36, 0x1d22, 0x1ded, 0x1d94, 0x1e52, 0x19e5, 0xcabc, 0x1da3, 0x1e3e,
+/// Vendors whose display controllers compute, all of them: MetaX, Moore Threads, Enflame, Kunlunxin, T-Head, Hygon,
+/// Tenstorrent, Cambricon, Habana, Iluvatar. (Huawei's are its servers' VGA.)
+const DISPLAYS_COMPUTE: [u16; 10] = [
+    0x9999, 0x1ed5, 0x1e36, 0x1d22, 0x1ded, 0x1d94, 0x1e52, 0xcabc, 0x1da3, 0x1e3e,
 ];
 /// Google's TPUs (JAX's hardware_utils); its other devices are network cards.
 const TPUS: [u16; 9] = [
@@ -245,18 +248,18 @@ fn is_accelerator(one: &Found) -> bool {
     if vendor == drm::AMD && class >> 8 == 0x03 {
         return drm::is_amd_card(device);
     }
+    // Parts of the processor: graphics, neural unit.
+    if vendor == drm::INTEL && one.address.domain == 0 && one.address.bus == 0 {
+        return false;
+    }
     match class {
         _ if vendor == 0x1ae0 => TPUS.contains(&device),
         _ if vendor == 0x1d0f => NEURONS.contains(&device),
         // 3D controller; processing accelerator.
         0x0302 | 0x1200 => true,
-        0x0300 => vendor == NVIDIA || ACCELERATORS_ONLY.contains(&vendor),
-        // "Other display": Intel's data-centre GPUs, and its processors' own on bus 0.
-        0x0380 => {
-            vendor == NVIDIA
-                || vendor == drm::INTEL && one.address.bus != 0
-                || ACCELERATORS_ONLY.contains(&vendor)
-        }
+        0x0300 => vendor == NVIDIA || DISPLAYS_COMPUTE.contains(&vendor),
+        // "Other display": Intel's data-centre GPUs as well.
+        0x0380 => matches!(vendor, NVIDIA | drm::INTEL) || DISPLAYS_COMPUTE.contains(&vendor),
         0x0b40 => vendor != drm::INTEL,
         _ => false,
     }

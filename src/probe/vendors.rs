@@ -12,7 +12,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Where a machine shows that a vendor's devices or library are there: a few names, looked at without opening anything.
+/// Where a machine shows that a vendor's devices or library are there: a few names, and small files that the kernel
+/// answers by itself.
 #[derive(Debug)]
 struct Traces {
     vendor: VendorName,
@@ -20,7 +21,7 @@ struct Traces {
     library: &'static str,
     /// Files and folders under the root; any of them will do.
     paths: &'static [&'static str],
-    /// Looks further than names.
+    /// Looks at devices that need no library.
     is_here: fn(&Path) -> bool,
 }
 

@@ -346,7 +346,8 @@ fn pcie_both(source: &Source<'_>) -> (Value, Option<&'static str>) {
             return (both, Some(method));
         }
     }
-    match counter.reading {
+    // A counter that was read once gives a rate with the next reading.
+    match source.get(Metric::PcieBothBytes).reading {
         Err(Absent::NotSupported | Absent::NotReported) => (getter, None),
         _ => (counter, None),
     }

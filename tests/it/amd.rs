@@ -122,8 +122,8 @@ fn time_under_a_cause_is_a_share_of_the_firmware_s_steps() {
     assert_eq!(readings.get(Metric::SecondsSwThermal), Ok(0.0));
 }
 
-#[test]
-fn of_two_dies_the_first_tells_the_package_s_power() {
+/// Two packages of two dies, of which the first tells the power.
+fn mi250x() -> Machine {
     let machine = Machine::new();
     for (n, address, watts) in [
         (0, "0000:c1:00.0", "128000000"),
@@ -141,6 +141,12 @@ fn of_two_dies_the_first_tells_the_package_s_power() {
             ],
         );
     }
+    machine
+}
+
+#[test]
+fn of_two_dies_the_first_tells_the_package_s_power() {
+    let machine = mi250x();
     let (amd, opened) = open(machine.root());
     let boards: Vec<&str> = opened
         .devices
@@ -285,6 +291,7 @@ fn a_card_that_sleeps_is_not_read() {
     // Reading this would never end.
     machine.block(&format!("{}/gpu_metrics", folder()));
     machine.block(&format!("{}/hwmon/hwmon5/power1_cap", folder()));
+    machine.block(&format!("{}/current_link_speed", folder()));
     let (amd, opened) = open(machine.root());
     let readings = all(&amd, &opened.devices[0]);
     for metric in [
@@ -295,6 +302,9 @@ fn a_card_that_sleeps_is_not_read() {
     ] {
         assert_eq!(readings.get(metric), Err(Absent::NotReported), "{metric:?}");
     }
+    let path = nameplate::probe::pcie::path(machine.root(), "0000:83:00.0".parse().unwrap());
+    let widths: Vec<_> = path.iter().map(|hop| hop.width).collect();
+    assert_eq!(widths, [None, Some(16)]);
 }
 
 #[test]
@@ -475,6 +485,26 @@ fn the_program_shows_an_instinct() {
         device.as_object_mut().unwrap().remove(passing);
     }
     insta::assert_snapshot!("amd_mi300x", serde_json::to_string_pretty(&device).unwrap());
+}
+
+#[test]
+fn the_program_counts_a_package_s_power_once() {
+    let document = once(&mi250x());
+    let boards = document["boards"].as_array().unwrap();
+    let power: Vec<_> = boards
+        .iter()
+        .map(|board| {
+            (
+                board["devices"].as_array().unwrap().len(),
+                board["power_w"].as_f64(),
+                board["power_limit_w"].as_f64(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        power,
+        [(2, Some(128.0), Some(560.0)), (2, Some(140.0), Some(560.0))]
+    );
 }
 
 #[test]

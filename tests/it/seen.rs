@@ -63,6 +63,7 @@ fn devices_without_a_reader_are_told_beside_those_that_are_read() {
     );
     let output = run(&machine, &["diagnose", "--for", "1s", "--format", "json"]);
     let document: Json = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(Schema::of("diagnosis").check(&document), [""; 0]);
     let blind = document["cannot_see"].as_array().unwrap();
     let vendor = blind
         .iter()

@@ -11,10 +11,11 @@ use crate::text::clean;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Names of cards whose board does not tell it (pci.ids).
+/// Names of cards whose board does not tell it (pci.ids, libdrm's amdgpu.ids).
 const NAMES: &[(u16, &str)] = &[
     (0x66a1, "AMD Instinct MI50/MI60"),
     (0x738c, "AMD Instinct MI100"),
+    (0x738e, "AMD Instinct MI100"),
     (0x7408, "AMD Instinct MI250X"),
     (0x740c, "AMD Instinct MI250X/MI250"),
     (0x740f, "AMD Instinct MI210"),
@@ -23,6 +24,7 @@ const NAMES: &[(u16, &str)] = &[
     (0x74a2, "AMD Instinct MI308X"),
     (0x74a5, "AMD Instinct MI325X"),
     (0x74b5, "AMD Instinct MI300X VF"),
+    (0x74b9, "AMD Instinct MI325X VF"),
     (0x75a0, "AMD Instinct MI350X"),
     (0x75a3, "AMD Instinct MI355X"),
 ];
@@ -30,8 +32,8 @@ const NAMES: &[(u16, &str)] = &[
 const TWO_DIES: [u16; 2] = [0x7408, 0x740c];
 /// The CPU's memory is the card's.
 const MI300A: u16 = 0x74a0;
-/// Guests' shares of cards (SR-IOV functions).
-const GUESTS: [u16; 1] = [0x74b5];
+/// SR-IOV functions, as guests have them. Each is a whole card of these: no share, so that nameplates apply.
+const GUESTS: [u16; 2] = [0x74b5, 0x74b9];
 
 /// What is listed.
 pub(super) struct Listing {
@@ -132,7 +134,9 @@ fn device(
         _ => Arc::from(address),
     };
     let rocm = sysfs::text(&root.join("opt/rocm/.info/version")).ok();
+    let guest = GUESTS.contains(&card.id);
     let details = [
+        ("virtualization", guest.then(|| "SR-IOV guest".to_owned())),
         ("vbios", said("vbios_version")),
         ("serial", said("serial_number")),
         ("rocm", rocm.map(|text| clean(&text).trim().to_owned())),
@@ -154,7 +158,7 @@ fn device(
         power_usage_is_average: None,
         unified_memory: card.id == MI300A,
         c2c: card.id == MI300A,
-        virtual_share: GUESTS.contains(&card.id),
+        virtual_share: false,
         details: details
             .into_iter()
             .filter_map(|(name, value)| Some((Arc::from(name), Arc::from(value?))))

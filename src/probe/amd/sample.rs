@@ -10,9 +10,11 @@ use crate::units::{LinkSpeed, raw_bytes_per_second};
 use std::sync::PoisonError;
 use std::time::Instant;
 
-/// Joules of a step of the firmware's energy counter on Instinct cards; what a step of other cards is, nobody says.
-const ENERGY_STEP_J: f64 = 1.0 / 65_536.0;
-/// MI200: whose counter has that step, too.
+/// Steps of the firmware's energy counter to a joule on Instinct cards; what they are on other cards, nobody says.
+const ENERGY_STEPS: f64 = 65_536.0;
+/// Joules since the driver was loaded: not more than forty years of the largest card.
+const JOULES: std::ops::RangeInclusive<f64> = 0.0..=2e12;
+/// MI200: whose counter has those steps, too.
 const MI200: std::ops::RangeInclusive<u16> = 0x7408..=0x7410;
 /// The first revision of the MI300 family.
 const MI300: u8 = 4;
@@ -104,24 +106,24 @@ pub(super) fn power(unit: &Unit, blob: Option<&Blob>) -> Result<(Metric, f64), (
         true => Metric::PowerAverage,
         false => Metric::PowerInstant,
     };
-    let firmware = || blob.map_or(Err(Absent::NotSupported), |blob| said(blob.power));
-    let ways: [(Metric, f64, &dyn Fn() -> Reading<f64>); 3] = [
-        (metric, 1.0, &firmware),
-        (Metric::PowerAverage, 1e6, &|| unit.hwmon("power1_average")),
-        (Metric::PowerInstant, 1e6, &|| unit.hwmon("power1_input")),
-    ];
-    let mut why = (Metric::PowerInstant, Absent::NotSupported);
-    for (metric, unit, read) in ways {
-        match read()
-            .and_then(unless_zero)
-            .and_then(|raw| within(raw, unit, &WATTS))
-        {
-            Ok(watts) => return Ok((metric, watts)),
-            Err(Absent::NotSupported) => {}
-            Err(absent) => why = (metric, absent),
-        }
-    }
-    Err(why)
+    let told = |metric, raw: Reading<f64>, unit| {
+        let watts = raw.and_then(unless_zero);
+        let watts = watts.and_then(|raw| within(raw, unit, &WATTS));
+        watts
+            .map(|watts| (metric, watts))
+            .map_err(|why| (metric, why))
+    };
+    let hwmon = |first: (Metric, Absent), metric, name| match first.1 {
+        Absent::Implausible(_) => Err(first),
+        _ => told(metric, unit.hwmon(name), 1e6).map_err(|second| match second.1 {
+            Absent::NotSupported => first,
+            _ => second,
+        }),
+    };
+    let firmware = blob.map_or(Err(Absent::NotSupported), |blob| said(blob.power));
+    told(metric, firmware, 1.0)
+        .or_else(|why| hwmon(why, Metric::PowerAverage, "power1_average"))
+        .or_else(|why| hwmon(why, Metric::PowerInstant, "power1_input"))
 }
 
 fn sample_power(unit: &Unit, blob: Option<&Blob>, readings: &mut Readings) {
@@ -142,7 +144,7 @@ fn sample_power(unit: &Unit, blob: Option<&Blob>, readings: &mut Readings) {
     );
     let counted = blob.filter(|blob| blob.content >= MI300 || MI200.contains(&unit.card.id));
     if let Some(blob) = counted {
-        let joules = said(blob.energy).map(|steps| steps * ENERGY_STEP_J);
+        let joules = said(blob.energy).and_then(|steps| within(steps, ENERGY_STEPS, &JOULES));
         readings.set(Metric::Energy, joules);
     }
 }

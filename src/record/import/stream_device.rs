@@ -2,7 +2,7 @@
 
 use crate::model::{
     Absent, BoardId, Device, DeviceId, DeviceKind, DeviceProcess, Hop, Metric, PciAddress, Process,
-    Reading, Vendor,
+    Reading, Reason, Vendor,
 };
 use jiff::Timestamp;
 use serde_json::Value as Json;
@@ -47,19 +47,6 @@ const REASONS: [(&str, Metric); 5] = [
     ("sw_thermal_slowdown", Metric::SecondsSwThermal),
     ("hw_thermal_slowdown", Metric::SecondsHwThermal),
     ("hw_power_brake_slowdown", Metric::SecondsPowerBrake),
-];
-
-/// The throttle reasons' words, by their bits from the lowest.
-const BITS: [&str; 9] = [
-    "gpu_idle",
-    "applications_clocks_setting",
-    "sw_power_cap",
-    "hw_slowdown",
-    "sync_boost",
-    "sw_thermal_slowdown",
-    "hw_thermal_slowdown",
-    "hw_power_brake_slowdown",
-    "display_clock_setting",
 ];
 
 const ABSENT: [Absent; 9] = [
@@ -122,23 +109,11 @@ fn word(json: &Json, key: &str) -> Reading<Arc<str>> {
 /// What the device is; `None` where that is no device.
 pub(super) fn device(json: &Json) -> Option<Device> {
     let id = text(json, "id")?;
-    let vendors = [
-        Vendor::Nvidia,
-        Vendor::Ascend,
-        Vendor::Cambricon,
-        Vendor::Amd,
-        Vendor::Gaudi,
-        Vendor::Intel,
-        Vendor::Iluvatar,
-    ];
-    let vendor = vendors
-        .into_iter()
-        .find(|v| Some(v.word()) == text(json, "vendor"));
     let address = text(json, "pci_address").and_then(|address| address.parse().ok());
     Some(Device {
         id: DeviceId(id.into()),
         index: u32::try_from(json.get("index")?.as_u64()?).ok()?,
-        vendor: vendor.unwrap_or(Vendor::Other),
+        vendor: text(json, "vendor").map_or(Vendor::Other, Vendor::of_word),
         name: crate::text::clean(text(json, "name")?).into(),
         uuid: word(json, "uuid"),
         pci_address: address.ok_or_else(|| why(json, "pci_address")),
@@ -182,6 +157,9 @@ pub(super) fn values(json: &Json) -> Vec<(Metric, Reading<f64>)> {
     };
     values.push((power, number(json, "power_w")));
     values.push((limit, number(json, "power_limit_w")));
+    if text(json, "rated_power_source") == Some("driver") {
+        values.push((Metric::RatedPower, number(json, "rated_power_w")));
+    }
     if text(json, "headroom_source") == Some("margin") {
         values.push((Metric::Margin, number(json, "headroom_c")));
     }
@@ -193,6 +171,7 @@ pub(super) fn values(json: &Json) -> Vec<(Metric, Reading<f64>)> {
     };
     values.push((rx, number(json, "pcie.rx_bytes_per_s")));
     values.push((tx, number(json, "pcie.tx_bytes_per_s")));
+    values.push((Metric::PcieBothRate, number(json, "pcie.both_bytes_per_s")));
     values.push((Metric::Reasons, reasons(json)));
     for (name, metric) in REASONS {
         let seconds = json.get("throttle_seconds").and_then(|all| all.get(name));
@@ -210,8 +189,8 @@ fn reasons(json: &Json) -> Reading<f64> {
     let Some(words) = json.get("throttle").and_then(Json::as_array) else {
         return Err(why(json, "throttle"));
     };
-    let bit = |word: &str| match BITS.iter().position(|known| *known == word) {
-        Some(place) => 1_u64 << place,
+    let bit = |word: &str| match Reason::ALL.iter().find(|known| known.word == word) {
+        Some(known) => known.bit,
         None => word
             .strip_prefix("bit_0x")
             .and_then(|hex| u64::from_str_radix(hex, 16).ok())
