@@ -91,7 +91,7 @@ fn over(lines: &str) -> String {
 }
 
 /// Two chips of one board, and one alone.
-fn x8(second: &str) -> String {
+pub(crate) fn x8(second: &str) -> String {
     let chip = |handle, sn, bus, power| {
         format!(
             "[[device]]\nhandle = {handle}\nname = 'MLU370-X8'\nuuid = 'chip-{handle}'\nsn = {sn}\npower = {power}\n\

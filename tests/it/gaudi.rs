@@ -9,7 +9,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 /// A card at work. Its module is not its index, and its handle is neither.
-const GAUDI2: &str = "
+pub(crate) const GAUDI2: &str = "
 version = '1.20.0-fw-58.1.1'
 driver_version = '1.20.0-a1b2c3d'
 [[device]]

@@ -24,6 +24,7 @@ mod logs;
 mod merge;
 mod meter;
 mod mixed;
+mod mixed_node;
 mod nvidia;
 mod nvidia_captures;
 mod nvidia_states;

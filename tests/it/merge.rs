@@ -196,7 +196,12 @@ fn one_missing_tick_is_filled_from_the_other_file() {
     let (a, b) = (folder.path().join("a.nmp"), folder.path().join("b.nmp"));
     let close = |writer: Writer| writer.close().unwrap();
     close(record(&a, &ticks, &[0..10, 11..26], &introductions));
-    close(record(&b, &ticks, std::slice::from_ref(&(1..120)), &introductions));
+    close(record(
+        &b,
+        &ticks,
+        std::slice::from_ref(&(1..120)),
+        &introductions,
+    ));
     let (_, numbers) = merged(&[a, b]);
     let all: Vec<u64> = ticks.iter().map(|tick| tick.seq).collect();
     assert_eq!(numbers, all);
