@@ -29,6 +29,10 @@ pub enum Action {
     MeterDevices,
     /// In the meter: the starts.
     MeterStarts,
+    /// The table in another order.
+    Sort,
+    /// Only some devices in the table.
+    Filter,
     /// Back to the overview.
     Back,
     /// Hold the picture, or let it go on.

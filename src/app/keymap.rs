@@ -94,6 +94,7 @@ macro_rules! bind {
 const NOTHING: &[View] = &[View::Nothing];
 const LISTS: &[View] = &[View::Overview, View::Verdicts];
 const OUTER: &[View] = &[View::Overview, View::Device, View::Meter];
+const OVERVIEW: &[View] = &[View::Overview];
 const METER: &[View] = &[View::Meter];
 // Billing goes on where no device can be seen.
 const MONEY: &[View] = &[
@@ -115,6 +116,8 @@ bind! {
     First Move TEXT [Key::Home];
     Last Move TEXT [Key::End];
     Open Views LISTS [Key::Enter];
+    Sort Views OVERVIEW [Key::Char('s')];
+    Filter Views OVERVIEW [Key::Char('/')];
     Verdicts Views OUTER [Key::Char('v')];
     Meter Views MONEY [Key::Char('$')];
     MeterHours Views METER [Key::Char('h')];
@@ -170,6 +173,8 @@ pub fn describe(action: Action, t: Catalogue) -> Cow<'static, str> {
         Action::MeterHours => t.help_meter_hours(),
         Action::MeterDevices => t.help_meter_devices(),
         Action::MeterStarts => t.help_meter_starts(),
+        Action::Sort => t.help_sort(),
+        Action::Filter => t.help_filter(),
         Action::Back => t.help_back(),
         Action::Pause => t.help_pause(),
         Action::Faster => t.help_faster(),

@@ -10,6 +10,7 @@ mod note;
 pub mod platform;
 mod play;
 pub mod playback;
+mod rows;
 mod support;
 mod tools;
 mod update;
@@ -22,6 +23,7 @@ pub use entry::Entry;
 pub use gap::Gap;
 pub use news::{News, Recording};
 pub use play::Past;
+pub use rows::Sort;
 pub use support::{meter_lines, support_lines};
 
 use crate::model::{DeviceId, DeviceView, Snapshot, Tick};
@@ -111,6 +113,11 @@ pub struct App {
     behind_s: f64,
     /// The note that is being typed.
     note: Option<String>,
+    sort: Sort,
+    /// Only devices with these words stand in the table.
+    filter: String,
+    /// The filter is being typed.
+    filtering: bool,
 }
 
 impl App {
@@ -138,6 +145,9 @@ impl App {
             recording: Recording::default(),
             behind_s: 0.0,
             note: None,
+            sort: Sort::default(),
+            filter: String::new(),
+            filtering: false,
         }
     }
 
@@ -191,15 +201,14 @@ impl App {
         let Some(snapshot) = self.drawn().cloned() else {
             return;
         };
-        let there = |id: &DeviceId| snapshot.devices.iter().any(|d| d.device.id == *id);
+        let rows = self.rows();
+        let shown = || rows.iter().filter_map(|place| snapshot.devices.get(*place));
+        let there = |id: &DeviceId| shown().any(|d| d.device.id == *id);
         if self.follows_worst || !self.selected.as_ref().is_some_and(there) {
-            let worst = snapshot
-                .devices
-                .iter()
-                .fold(None::<&DeviceView>, |worst, d| match worst {
-                    Some(w) if !worse(d.word, w.word) => Some(w),
-                    _ => Some(d),
-                });
+            let worst = shown().fold(None::<&DeviceView>, |worst, d| match worst {
+                Some(w) if !worse(d.word, w.word) => Some(w),
+                _ => Some(d),
+            });
             self.selected = worst.map(|d| d.device.id.clone());
         }
         let nothing = snapshot.devices.is_empty();

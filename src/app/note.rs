@@ -16,6 +16,10 @@ impl App {
         if self.note.is_some() && typed {
             return self.type_note(key, t);
         }
+        if self.is_filtering() && typed {
+            self.type_filter(key);
+            return None;
+        }
         if self.entry.is_some() && typed {
             return self.type_time(key);
         }

@@ -51,6 +51,8 @@ impl App {
             Action::Slower => return self.pace(true, t),
             Action::Copy => return self.copy(t),
             Action::Mark => self.begin_note(t),
+            Action::Sort => self.sort_otherwise(t),
+            Action::Filter => self.begin_filter(),
             Action::StepShorter => self.resize_step(false),
             Action::StepLonger => self.resize_step(true),
             Action::StepBack
@@ -97,14 +99,15 @@ impl App {
             .unwrap_or(0);
             return;
         }
-        let Some(count) = self.picture().map(|p| p.devices.len()).filter(|n| *n > 0) else {
-            return;
-        };
         // The verdicts stand in an order of their own.
         let order: Vec<usize> = match self.view {
             View::Verdicts => self.by_verdict().collect(),
-            _ => (0..count).collect(),
+            _ => self.rows(),
         };
+        let count = order.len();
+        if count == 0 {
+            return;
+        }
         let selected = self.selected_index();
         let now = order.iter().position(|n| Some(*n) == selected).unwrap_or(0);
         let next = isize::try_from(now)

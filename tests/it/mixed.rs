@@ -114,3 +114,20 @@ fn a_device_without_power_is_shown_as_such() {
     let text = stage.text(120, 40);
     assert!(text.contains("shared with device 4"), "{text}");
 }
+
+#[test]
+fn the_table_is_sorted_and_filtered_by_keys() {
+    let mut stage = Stage::of("mixed");
+    // Listed, worst, vendor.
+    stage.press(Key::Char('s'));
+    stage.press(Key::Char('s'));
+    for key in "/am".chars() {
+        stage.press(Key::Char(key));
+    }
+    insta::assert_snapshot!("mixed_sorted_filtered_120x40", stage.text(120, 40));
+    for key in "xyz".chars() {
+        stage.press(Key::Char(key));
+    }
+    let text = stage.text(80, 24);
+    assert!(text.contains("only \"amxyz\": 0 of 9"), "{text}");
+}

@@ -35,6 +35,8 @@ catalogue! { help:
     help_end();
     help_go_to();
     help_mark();
+    help_sort();
+    help_filter();
     help_demo();
     help_retry();
     help_help();

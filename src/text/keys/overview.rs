@@ -3,6 +3,20 @@
 catalogue! { overview:
     overview_device();
     overview_vendor();
+    overview_sort_listed();
+    overview_sort_worst();
+    overview_sort_vendor();
+    overview_sort_power();
+    overview_sort_headroom();
+    overview_sort_utilization();
+    overview_sort_work();
+    overview_sort_memory();
+    overview_sorted(order);
+    /// Before the filter that is being typed.
+    overview_filter();
+    overview_filter_keys();
+    /// How many rows a filter leaves.
+    overview_filtered(filter, shown, all);
     overview_now();
     /// The title of the draw where the unit stands in the title.
     overview_watts();

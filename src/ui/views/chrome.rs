@@ -412,11 +412,10 @@ pub(super) fn key_name(key: Key, look: &Look) -> String {
     }
 }
 
-/// The note that is being typed: its end, where it is longer than the line.
-fn note_line(note: &str, look: &Look, line: Rect, buf: &mut Buffer) {
-    let (before, keys) = (look.text.chrome_note(), look.text.chrome_note_keys());
+/// A text that is being typed: its end, where it is longer than the line.
+fn typed_line(before: &str, text: &str, keys: &str, look: &Look, line: Rect, buf: &mut Buffer) {
     let muted = look.style(Role::Muted);
-    let text = crate::text::clean(note);
+    let text = crate::text::clean(text);
     let mut shown: &str = &text;
     let room = usize::from(line.width).saturating_sub(before.width() + 3);
     while shown.width() > room {
@@ -426,10 +425,10 @@ fn note_line(note: &str, look: &Look, line: Rect, buf: &mut Buffer) {
     }
     let pieces = [
         (" ", muted),
-        (&*before, look.style(Role::Accent)),
+        (before, look.style(Role::Accent)),
         (shown, look.style(Role::Strong)),
         ("_  ", look.style(Role::Accent)),
-        (&*keys, muted),
+        (keys, muted),
     ];
     write_line(buf, line, &pieces);
 }
@@ -440,7 +439,12 @@ fn hints(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
     let muted = look.style(Role::Muted);
     let accent = look.style(Role::Accent);
     if let Some(note) = app.note() {
-        return note_line(note, look, line, buf);
+        let (before, keys) = (t.chrome_note(), t.chrome_note_keys());
+        return typed_line(&before, note, &keys, look, line, buf);
+    }
+    if app.is_filtering() {
+        let (before, keys) = (t.overview_filter(), t.overview_filter_keys());
+        return typed_line(&before, app.filter(), &keys, look, line, buf);
     }
     if let Some(entry) = app.entry() {
         return entry_line(entry, look, line, buf);

@@ -101,10 +101,19 @@ pub(super) fn draw(
     let slots = Columns::new(&plain).gap(1).fit(area.width);
     let titles = if area.height > 1 { 1 } else { 0 };
     let room = usize::from(area.height - titles);
-    let selected = app.selected_index().unwrap_or(0);
-    let first = first_row(selected, picture.devices.len(), room);
-    let shown = picture.devices.len().saturating_sub(first).min(room);
-    let outside = more(first, picture.devices.len() - first - shown, look);
+    let rows = app.rows();
+    let selected = app.selected_index();
+    let at = rows.iter().position(|place| Some(*place) == selected);
+    let first = first_row(at.unwrap_or(0), rows.len(), room);
+    let shown = rows.len().saturating_sub(first).min(room);
+    let mut outside = more(first, rows.len() - first - shown, look);
+    if !app.filter().is_empty() {
+        let filter = crate::text::clean(app.filter());
+        let filtered = look
+            .text
+            .overview_filtered(filter, rows.len(), picture.devices.len());
+        outside = format!("{filtered} {outside}").trim_end().to_owned();
+    }
     if titles == 1 {
         // The count of rows outside stands at the right end, in place of the titles there.
         let taken = area
@@ -127,16 +136,11 @@ pub(super) fn draw(
             }
         }
     }
-    for (line, (place, view)) in picture
-        .devices
-        .iter()
-        .enumerate()
-        .skip(first)
-        .take(room)
-        .enumerate()
-    {
+    let placed = rows.iter().skip(first).take(room);
+    let views = placed.filter_map(|place| Some((*place, picture.devices.get(*place)?)));
+    for (line, (place, view)) in views.enumerate() {
         let line = row(area, titles + u16::try_from(line).unwrap_or(u16::MAX));
-        let is_selected = app.selected_index() == Some(place);
+        let is_selected = selected == Some(place);
         if is_selected {
             buf.set_style(line, look.style(Role::Select));
         }
