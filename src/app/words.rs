@@ -55,6 +55,8 @@ pub fn known(kind: &KnownKind, t: Catalogue, signs: Signs) -> Cow<'static, str> 
             None => t.findings_xid(code),
         },
         KnownKind::Uncorrected { count } => t.findings_uncorrected(count),
+        KnownKind::Unhealthy { grave: true } => t.findings_unhealthy(),
+        KnownKind::Unhealthy { grave: false } => t.findings_unhealthy_lightly(),
         KnownKind::Remap { failed: true } => t.findings_remap_failed(),
         KnownKind::Remap { failed: false } => t.findings_remap_pending(),
         KnownKind::Braked => t.findings_braked(),
@@ -257,6 +259,7 @@ fn next_of_nvidia(view: &DeviceView, t: Catalogue) -> Option<(Cow<'static, str>,
         }
         KnownKind::RecoveryAction { .. }
         | KnownKind::Uncorrected { .. }
+        | KnownKind::Unhealthy { .. }
         | KnownKind::Remap { .. } => Some((t.findings_next_health(index), true)),
         KnownKind::Braked => Some((t.findings_next_clocks(index), true)),
         KnownKind::SlowedByHeat { .. } | KnownKind::Hot { .. } | KnownKind::MemoryHot { .. } => {

@@ -114,6 +114,11 @@ pub enum KnownKind {
         /// How many.
         count: f64,
     },
+    /// The vendor's library calls the device faulty: lightly (`false`), or so that it may do its work wrongly.
+    Unhealthy {
+        /// A major or critical fault.
+        grave: bool,
+    },
     /// A row remap failed (`true`) or is pending.
     Remap {
         /// Failed.

@@ -256,6 +256,13 @@ impl Facts<'_> {
         if let Some(count) = self.metric(Metric::EccUncorrected).filter(|c| *c > 0.0) {
             say(Level::Bad, KnownKind::Uncorrected { count });
         }
+        match self.metric(Metric::Health) {
+            Some(health) if health >= 2.0 => say(Level::Bad, KnownKind::Unhealthy { grave: true }),
+            Some(health) if health >= 1.0 => {
+                say(Level::Warn, KnownKind::Unhealthy { grave: false })
+            }
+            _ => {}
+        }
         let set = |metric| self.metric(metric).is_some_and(|v| v > 0.0);
         if set(Metric::RemapFailure) {
             say(Level::Bad, KnownKind::Remap { failed: true });
@@ -563,6 +570,7 @@ fn is_fault(kind: &KnownKind) -> bool {
         KnownKind::RecoveryAction { .. }
             | KnownKind::Xid { .. }
             | KnownKind::Uncorrected { .. }
+            | KnownKind::Unhealthy { grave: true }
             | KnownKind::Remap { failed: true }
     )
 }

@@ -20,6 +20,7 @@ use nameplate::cli::CatalogueWords;
 use nameplate::model::{
     BoardId, Change, Config, Device, DeviceId, Plates, Sample, Snapshot, SourceKind, Tick,
 };
+use nameplate::probe::vendors::worth_starting;
 use nameplate::probe::wire::{Reply, receive, send};
 use nameplate::publish::snapshot_json;
 use nameplate::session::{Session, Start};
@@ -66,6 +67,9 @@ fn main() {
         "{:<28} {:>12} {:>12}  also",
         "part", "median ns", "worst batch"
     );
+    if only.is_none() {
+        which_probes();
+    }
     for copies in [1, 8] {
         let ticks = ticks(copies, WARM + rounds);
         let devices = copies * 8;
@@ -84,6 +88,25 @@ fn main() {
         part("wire", &|name| wire(name, &ticks));
         part("draw", &|name| draw(name, &ticks));
     }
+}
+
+/// What start-up pays for vendors that are not there: their traces are looked for (at most 5 ms more than NVIDIA alone).
+fn which_probes() {
+    let path = std::env::var_os("LD_LIBRARY_PATH");
+    let root = std::path::Path::new("/");
+    let mut times: Vec<u128> = (0..50)
+        .map(|_| {
+            let begun = Instant::now();
+            black_box(worth_starting(root, path.as_ref(), |_| false));
+            begun.elapsed().as_nanos()
+        })
+        .collect();
+    let first = times[0];
+    times.sort_unstable();
+    println!(
+        "{:<28} {:>12} {:>12}  first {first}",
+        "which probes", times[25], times[49]
+    );
 }
 
 /// Runs `act` once for each measured tick and prints what a round took.

@@ -99,6 +99,14 @@ fn every_fact_has_two_sides() {
             vec![(M::RetiredPending, 0.0)],
         ),
         (
+            "unhealthy",
+            |k| matches!(k, KnownKind::Unhealthy { grave: true }),
+            Level::Bad,
+            StateWord::Faulty,
+            vec![(M::Health, 3.0)],
+            vec![(M::Health, 0.0)],
+        ),
+        (
             "brake",
             |k| matches!(k, KnownKind::Braked),
             Level::Bad,

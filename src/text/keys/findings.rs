@@ -25,6 +25,8 @@ catalogue! { findings:
     findings_uncorrected(count);
     findings_remap_pending();
     findings_remap_failed();
+    findings_unhealthy();
+    findings_unhealthy_lightly();
     findings_braked();
     findings_slowed_by_heat();
     findings_slowed_by_heat_left(headroom);
