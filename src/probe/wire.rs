@@ -108,6 +108,8 @@ pub fn receive<T: DeserializeOwned>(
         return Err(WireError::TooLong(length as u64));
     }
     body.clear();
+    // In one read: portions that double would be a dozen.
+    body.reserve(length.min(1 << 20));
     let read = socket
         .take(length as u64)
         .read_to_end(body)
