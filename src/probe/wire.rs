@@ -12,6 +12,8 @@ use std::time::Duration;
 
 /// Longest body of a frame: 64 devices with full process lists need far less than 1 MiB.
 pub const FRAME_MAX: usize = 16 << 20;
+/// So much room is made for a frame before any of it has come: that of some sixty devices.
+const PORTION: usize = 64 << 10;
 
 /// What the screen's process says first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -109,7 +111,7 @@ pub fn receive<T: DeserializeOwned>(
     }
     body.clear();
     // In one read: portions that double would be a dozen.
-    body.reserve(length.min(1 << 20));
+    body.reserve(length.min(PORTION));
     let read = socket
         .take(length as u64)
         .read_to_end(body)
@@ -253,7 +255,7 @@ mod tests {
         }
 
         #[test]
-        fn a_claimed_length_allocates_nothing(length: u32, sent in prop::collection::vec(any::<u8>(), 0..64)) {
+        fn a_claimed_length_allocates_little(length: u32, sent in prop::collection::vec(any::<u8>(), 0..64)) {
             prop_assume!(length as usize > sent.len());
             let mut bytes = length.to_le_bytes().to_vec();
             bytes.extend_from_slice(&sent);
@@ -264,7 +266,7 @@ mod tests {
             } else {
                 prop_assert!(matches!(answer, Err(WireError::Closed)));
             }
-            prop_assert!(body.capacity() < 4096);
+            prop_assert!(body.capacity() <= 2 * PORTION);
         }
     }
 
