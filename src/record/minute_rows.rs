@@ -85,6 +85,27 @@ impl Reader {
             .map_err(|e| meaning("reading", &self.path, &e))
     }
 
+    /// When the nearest event after an instant (or at it), or the nearest before it, was, as the plain table has it.
+    ///
+    /// # Errors
+    /// The table cannot be read, or the row is not what was written.
+    pub fn event_beside(
+        &self,
+        at: Timestamp,
+        forward: bool,
+    ) -> Result<Option<Timestamp>, RecordError> {
+        let query = if forward {
+            "SELECT * FROM events WHERE at >= ?1 ORDER BY at LIMIT 1"
+        } else {
+            "SELECT * FROM events WHERE at < ?1 ORDER BY at DESC LIMIT 1"
+        };
+        let rows = self.plain_rows(query, [format!("{at:.3}")], 5)?;
+        Ok(rows.first().and_then(|row| match row.get(1) {
+            Some(Value::Text(at)) => at.parse().ok(),
+            _ => None,
+        }))
+    }
+
     /// All rows of a stretch of time, in order.
     ///
     /// # Errors

@@ -158,8 +158,16 @@ impl Player {
     }
 
     fn event(&mut self, forward: bool, wanted: Wanted<'_>) -> Result<bool, PlaybackError> {
-        if self.minute.is_some() {
-            // What happened is kept with the ticks.
+        if let Some(minute) = self.minute {
+            let next = minute.checked_add(SignedDuration::from_mins(1));
+            let from = if forward {
+                next.unwrap_or(minute)
+            } else {
+                minute
+            };
+            if self.event_among_minutes(from, forward)? {
+                return Ok(true);
+            }
             if forward {
                 return self.land(self.reel.reader.first(), false, wanted);
             }
@@ -172,9 +180,33 @@ impl Player {
             self.reel.previous_event(wanted)?
         };
         if found == Some(false) {
+            let first = self.reel.reader.first();
+            let begins = self.reel.reader.time_of(first)?.filter(|_| !forward);
+            if let Some(begins) = begins
+                && self.event_among_minutes(begins, false)?
+            {
+                return Ok(true);
+            }
             self.remark = Remark::NoEvent(forward);
         }
         Ok(found.is_some())
+    }
+
+    /// Goes to the minute of the event beside an instant, where its ticks have gone. `false`: there is none.
+    fn event_among_minutes(
+        &mut self,
+        from: Timestamp,
+        forward: bool,
+    ) -> Result<bool, PlaybackError> {
+        let reader = &self.reel.reader;
+        let begins = reader.time_of(reader.first())?;
+        let found = reader.event_beside(from, forward)?;
+        let Some(at) = found.filter(|at| begins.is_none_or(|begins| *at < begins)) else {
+            return Ok(false);
+        };
+        self.minute = self.minute_near(at, true)?.or(self.minute);
+        self.remark = Remark::Nothing;
+        Ok(self.minute.is_some())
     }
 
     /// The first minute that has a row before all ticks.

@@ -307,6 +307,32 @@ fn where_the_ticks_have_gone_minutes_are_shown_and_then_it_ends() {
     }
     assert!(seen.windows(2).all(|two| two[0] < two[1]));
     as_live(&player.frame(true).unwrap(), &recorded);
+    // What happened outlives the ticks: the minute of the first note, from either side.
+    go(&mut player, Order::First);
+    let minute = |frame: &Frame| frame.snapshot.at.as_second().div_euclid(60);
+    let noted = recorded.live[40].0.at.as_second().div_euclid(60);
+    let mut found = go(&mut player, Order::Event(true));
+    for _ in 0..20 {
+        if found.grain == Grain::Ticks || minute(&found) >= noted {
+            break;
+        }
+        found = go(&mut player, Order::Event(true));
+    }
+    let began = recorded.live[0].0.at.as_second().div_euclid(60);
+    assert!(
+        noted == began || minute(&found) == noted,
+        "{}",
+        found.snapshot.at
+    );
+    go(&mut player, Order::At(first.snapshot.at));
+    let mut back = go(&mut player, Order::Event(false));
+    for _ in 0..20 {
+        if back.grain == Grain::Minutes {
+            break;
+        }
+        back = go(&mut player, Order::Event(false));
+    }
+    assert_eq!(back.grain, Grain::Minutes);
 }
 
 #[test]
