@@ -34,24 +34,167 @@ struct Seldom {
 }
 
 /// Packs ticks.
+#[cfg(test)]
 pub(super) fn encode(ticks: &[Tick]) -> Result<Vec<u8>, Broken> {
-    let mut out = Vec::new();
-    put_varint(&mut out, ticks.len() as u64);
-    frames(&mut out, ticks);
-    samples(&mut out, ticks);
-    hosts(&mut out, ticks);
-    let numbered = || (0_u32..).zip(ticks);
-    let seldom = Seldom {
-        changes: numbered()
-            .flat_map(|(n, t)| t.changes.iter().map(move |c| (n, c.clone())))
-            .collect(),
-        events: numbered()
-            .flat_map(|(n, t)| t.events.iter().map(move |e| (n, e.clone())))
-            .collect(),
-    };
-    let seldom = postcard::to_allocvec(&seldom).map_err(|_| Broken("changes cannot be written"))?;
-    out.extend(seldom);
-    pack(&out)
+    let mut block = Packing::default();
+    ticks.iter().cloned().for_each(|tick| block.take(tick));
+    block.finish()
+}
+
+/// A block that is being packed. Five minutes of readings are megabytes as ticks; as columns, of which most say the same
+/// thing all the time, they are a fraction.
+#[derive(Default)]
+pub(super) struct Packing {
+    /// Without their samples.
+    ticks: Vec<Tick>,
+    samples: Gathered,
+}
+
+impl Packing {
+    /// Takes the next tick.
+    pub(super) fn take(&mut self, mut tick: Tick) {
+        self.samples.take(&tick);
+        tick.samples = Vec::new();
+        self.ticks.push(tick);
+    }
+
+    /// Samples so far.
+    pub(super) const fn samples(&self) -> usize {
+        self.samples.count
+    }
+
+    /// The block's bytes.
+    pub(super) fn finish(self) -> Result<Vec<u8>, Broken> {
+        let ticks = &self.ticks;
+        let mut out = Vec::new();
+        put_varint(&mut out, ticks.len() as u64);
+        frames(&mut out, ticks);
+        self.samples.put(&mut out);
+        hosts(&mut out, ticks);
+        let numbered = || (0_u32..).zip(ticks);
+        let seldom = Seldom {
+            changes: numbered()
+                .flat_map(|(n, t)| t.changes.iter().map(move |c| (n, c.clone())))
+                .collect(),
+            events: numbered()
+                .flat_map(|(n, t)| t.events.iter().map(move |e| (n, e.clone())))
+                .collect(),
+        };
+        let seldom =
+            postcard::to_allocvec(&seldom).map_err(|_| Broken("changes cannot be written"))?;
+        out.extend(seldom);
+        pack(&out)
+    }
+}
+
+/// One metric of one device, tick by tick: one reading while it stays the same.
+#[derive(Default)]
+struct Column {
+    same: Option<(Reading<f64>, usize)>,
+    all: Vec<Reading<f64>>,
+}
+
+impl Column {
+    fn push(&mut self, reading: Reading<f64>) {
+        match self.same {
+            None if self.all.is_empty() => self.same = Some((reading, 1)),
+            Some((same, count)) if is_same(same, reading) => self.same = Some((same, count + 1)),
+            Some((same, count)) => {
+                self.all = vec![same; count];
+                self.all.push(reading);
+                self.same = None;
+            }
+            None => self.all.push(reading),
+        }
+    }
+
+    fn put(self, out: &mut Vec<u8>) {
+        match self.same {
+            Some((same, count)) => put_readings(out, &vec![same; count]),
+            None => put_readings(out, &self.all),
+        }
+    }
+}
+
+/// Whether two readings are the same to the last bit.
+fn is_same(a: Reading<f64>, b: Reading<f64>) -> bool {
+    match (a, b) {
+        (Ok(a), Ok(b)) | (Err(Absent::Implausible(a)), Err(Absent::Implausible(b))) => {
+            a.to_bits() == b.to_bits()
+        }
+        (a, b) => a == b,
+    }
+}
+
+/// What one device said.
+struct DeviceColumns {
+    id: DeviceId,
+    since: Vec<i64>,
+    columns: Vec<Column>,
+}
+
+/// The devices, which of them each tick has in what order, and the columns of each device.
+#[derive(Default)]
+struct Gathered {
+    devices: Vec<DeviceColumns>,
+    lists: Vec<Vec<usize>>,
+    list_of_tick: Vec<i64>,
+    count: usize,
+}
+
+impl Gathered {
+    fn take(&mut self, tick: &Tick) {
+        let mut list = Vec::with_capacity(tick.samples.len());
+        for sample in &tick.samples {
+            let known = self.devices.iter().position(|d| d.id == sample.device);
+            let slot = known.unwrap_or_else(|| {
+                self.devices.push(DeviceColumns {
+                    id: sample.device.clone(),
+                    since: Vec::new(),
+                    columns: Metric::ALL.iter().map(|_| Column::default()).collect(),
+                });
+                self.devices.len() - 1
+            });
+            list.push(slot);
+            let Some(device) = self.devices.get_mut(slot) else {
+                continue;
+            };
+            let since = sample.at.0.wrapping_sub(tick.mono.0) as i64;
+            device.since.push(since);
+            for (metric, column) in Metric::ALL.iter().zip(&mut device.columns) {
+                column.push(sample.readings.get(*metric));
+            }
+        }
+        self.count += list.len();
+        let known = self.lists.iter().rposition(|l| *l == list);
+        let slot = known.unwrap_or_else(|| {
+            self.lists.push(list);
+            self.lists.len() - 1
+        });
+        self.list_of_tick.push(slot as i64);
+    }
+
+    fn put(self, out: &mut Vec<u8>) {
+        put_varint(out, self.devices.len() as u64);
+        for device in &self.devices {
+            put_varint(out, device.id.0.len() as u64);
+            out.extend(device.id.0.as_bytes());
+        }
+        put_varint(out, self.lists.len() as u64);
+        for list in &self.lists {
+            put_varint(out, list.len() as u64);
+            list.iter().for_each(|slot| put_varint(out, *slot as u64));
+        }
+        put_ints(out, &self.list_of_tick);
+        put_varint(out, Metric::COUNT as u64);
+        for device in self.devices {
+            put_ints(out, &device.since);
+            device
+                .columns
+                .into_iter()
+                .for_each(|column| column.put(out));
+        }
+    }
 }
 
 /// Unpacks ticks.
@@ -147,61 +290,6 @@ fn read_frames(bytes: &mut Bytes<'_>, count: usize) -> Result<Vec<Tick>, Broken>
     (0..count)
         .map(|_| frame().ok_or(Broken("a time is out of range")))
         .collect()
-}
-
-/// The devices, which of them each tick has in what order, then the columns of each device.
-fn samples(out: &mut Vec<u8>, ticks: &[Tick]) {
-    let mut devices: Vec<&DeviceId> = Vec::new();
-    let mut lists: Vec<Vec<usize>> = Vec::new();
-    let mut list_of_tick = Vec::with_capacity(ticks.len());
-    let mut by_device: Vec<Vec<(&Sample, MonoTime)>> = Vec::new();
-    for tick in ticks {
-        let mut list = Vec::with_capacity(tick.samples.len());
-        for sample in &tick.samples {
-            let known = devices.iter().position(|id| **id == sample.device);
-            let slot = known.unwrap_or_else(|| {
-                devices.push(&sample.device);
-                by_device.push(Vec::new());
-                devices.len() - 1
-            });
-            list.push(slot);
-            if let Some(samples) = by_device.get_mut(slot) {
-                samples.push((sample, tick.mono));
-            }
-        }
-        let known = lists.iter().rposition(|l| *l == list);
-        let slot = known.unwrap_or_else(|| {
-            lists.push(list);
-            lists.len() - 1
-        });
-        list_of_tick.push(slot as i64);
-    }
-    put_varint(out, devices.len() as u64);
-    for id in &devices {
-        put_varint(out, id.0.len() as u64);
-        out.extend(id.0.as_bytes());
-    }
-    put_varint(out, lists.len() as u64);
-    for list in &lists {
-        put_varint(out, list.len() as u64);
-        list.iter().for_each(|slot| put_varint(out, *slot as u64));
-    }
-    put_ints(out, &list_of_tick);
-    put_varint(out, Metric::COUNT as u64);
-    for samples in by_device {
-        let since: Vec<i64> = samples
-            .iter()
-            .map(|(s, mono)| s.at.0.wrapping_sub(mono.0) as i64)
-            .collect();
-        put_ints(out, &since);
-        for metric in Metric::ALL {
-            let column: Vec<Reading<f64>> = samples
-                .iter()
-                .map(|(s, _)| s.readings.get(*metric))
-                .collect();
-            put_readings(out, &column);
-        }
-    }
 }
 
 fn read_samples(bytes: &mut Bytes<'_>, ticks: &mut [Tick]) -> Result<(), Broken> {

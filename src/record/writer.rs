@@ -1,6 +1,6 @@
 //! Writing a recording.
 
-use super::block;
+use super::block::{self, Packing};
 use super::error::RecordError;
 use super::lock::Lock;
 use super::minutes::Minutes;
@@ -53,6 +53,13 @@ struct Waiting {
     body: Vec<u8>,
     events: Vec<(String, Option<String>, &'static str, String)>,
     devices: Vec<(String, u32, String, &'static str)>,
+}
+
+/// The rows that are no block yet: number and instant of the first and the last, and all of them.
+struct Tail {
+    first: (i64, i64),
+    last: (i64, i64),
+    packing: Packing,
 }
 
 /// Writes one file. The only writer that the file has: others are refused while this one lives.
@@ -346,16 +353,18 @@ impl Writer {
     fn seal(&mut self) -> Result<(), RecordError> {
         self.tail_began = None;
         self.tail_samples = 0;
-        let rows = self.tail_rows()?;
-        let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
+        let Some(Tail {
+            first: (first_n, first_at),
+            last: (last_n, last_at),
+            packing,
+        }) = self.tail()?
+        else {
             return Ok(());
         };
-        let (first_n, first_at) = (first.0, first.1);
-        let (last_n, last_at) = (last.0, last.1);
-        let ticks: Vec<Tick> = rows.into_iter().map(|(_, _, tick)| tick).collect();
-        let samples: usize = ticks.iter().map(|t| t.samples.len()).sum();
-        let body =
-            block::encode(&ticks).map_err(|error| self.failed("packing", &error.to_string()))?;
+        let samples = packing.samples();
+        let body = packing
+            .finish()
+            .map_err(|error| self.failed("packing", &error.to_string()))?;
         let crc = row_crc(&[first_n, last_n, first_at, last_at], &body);
         in_transaction(&self.db, |db| {
             db.execute(
@@ -376,32 +385,39 @@ impl Writer {
         .map_err(|e| meaning("writing to", &self.path, &e))
     }
 
-    fn tail_rows(&self) -> Result<Vec<(i64, i64, Tick)>, RecordError> {
+    /// The rows that are no block yet.
+    fn tail(&self) -> Result<Option<Tail>, RecordError> {
         let reading = |e: rusqlite::Error| meaning("reading", &self.path, &e);
         let mut query = self
             .db
             .prepare("SELECT n, at_ns, crc, body FROM tail ORDER BY n")
             .map_err(reading)?;
         let mut rows = query.query([]).map_err(reading)?;
-        let mut all: Vec<(i64, i64, Tick)> = Vec::new();
+        let mut tail: Option<Tail> = None;
+        let mut newest = None;
         while let Some(row) = rows.next().map_err(reading)? {
             let read = || -> rusqlite::Result<(i64, i64, i64, Vec<u8>)> {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
             };
             let (n, at_ns, crc, body) = read().map_err(reading)?;
-            let tick = postcard::from_bytes(&body).ok();
-            match tick.filter(|_| row_crc(&[n, at_ns], &body) == crc) {
-                Some(tick) => all.push((n, at_ns, tick)),
-                None => {
-                    return Err(RecordError::Damaged {
-                        path: self.path.clone(),
-                        after: all.last().map(|(_, _, tick)| tick.at),
-                        what: format!("row {n} is not what was written"),
-                    });
-                }
-            }
+            let tick: Option<Tick> = postcard::from_bytes(&body).ok();
+            let Some(tick) = tick.filter(|_| row_crc(&[n, at_ns], &body) == crc) else {
+                return Err(RecordError::Damaged {
+                    path: self.path.clone(),
+                    after: newest,
+                    what: format!("row {n} is not what was written"),
+                });
+            };
+            newest = Some(tick.at);
+            let tail = tail.get_or_insert_with(|| Tail {
+                first: (n, at_ns),
+                last: (n, at_ns),
+                packing: Packing::default(),
+            });
+            tail.last = (n, at_ns);
+            tail.packing.take(tick);
         }
-        Ok(all)
+        Ok(tail)
     }
 
     /// Lets the oldest blocks go while they are too old or too many, always up to the next `Start`: what remains begins
