@@ -179,7 +179,7 @@ fn says(report: &PlatformReport, t: &Catalogue, lines: &mut Vec<String>) {
     if let Some(age) = view.age_s {
         say(t.platform_age(format_span(age)));
     }
-    if let Some(why) = &platform.trouble {
+    if let Some(why) = platform.trouble.as_deref().map(|why| t.trouble(why)) {
         say(match view.status {
             PlatformStatus::Refused => t.platform_refused(why),
             _ => t.platform_stale(why),
