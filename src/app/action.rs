@@ -29,6 +29,8 @@ pub enum Action {
     MeterDevices,
     /// In the meter: the starts.
     MeterStarts,
+    /// In the meter: type a budget.
+    MeterBudget,
     /// Back to the overview.
     Back,
     /// Hold the picture, or let it go on.

@@ -2,6 +2,7 @@
 
 mod action;
 pub mod blind;
+mod budget;
 mod entry;
 mod gap;
 pub mod keymap;
@@ -26,6 +27,7 @@ pub use support::{meter_lines, support_lines};
 
 use crate::model::{DeviceId, DeviceView, Snapshot, Tick};
 use crate::session::{Series, Session, worse};
+use crate::units::Money;
 use jiff::tz::TimeZone;
 use nameplate_widgets::SweepWindow;
 use play::Tape;
@@ -111,6 +113,9 @@ pub struct App {
     behind_s: f64,
     /// The note that is being typed.
     note: Option<String>,
+    /// The budget that is being typed, and the one that was set here: it outlives a session that is replaced.
+    budget_entry: Option<Entry>,
+    budget: Option<Option<Money>>,
 }
 
 impl App {
@@ -138,6 +143,8 @@ impl App {
             recording: Recording::default(),
             behind_s: 0.0,
             note: None,
+            budget_entry: None,
+            budget: None,
         }
     }
 

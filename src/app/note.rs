@@ -16,6 +16,10 @@ impl App {
         if self.note.is_some() && typed {
             return self.type_note(key, t);
         }
+        if self.budget_entry.is_some() && typed {
+            self.type_budget(key, t);
+            return None;
+        }
         if self.entry.is_some() && typed {
             return self.type_time(key);
         }
