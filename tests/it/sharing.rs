@@ -195,7 +195,9 @@ fn a_recorder_that_falls_silent_is_not_waited_for_and_is_followed_when_it_is_bac
     assert!(children_of(screen.pid()).is_empty(), "no probe");
     kill_process(pid(recorder), Signal::STOP).unwrap();
     screen.until_says(&format!("Recorder {recorder} has written nothing for "));
-    wait_for("probes of our own", || !children_of(screen.pid()).is_empty());
+    wait_for("probes of our own", || {
+        !children_of(screen.pid()).is_empty()
+    });
     screen.until("the devices, read anew", |screen| {
         let text = screen.contents();
         text.contains("● live") && text.matches("working").count() == 8
