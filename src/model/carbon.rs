@@ -39,6 +39,15 @@ pub struct Carbon {
     pub place: Arc<str>,
 }
 
+impl Carbon {
+    /// The platform, or its region, whose PUE it is: `aws`, `gcp:us-east4`. `None`: the user's, or anybody's.
+    #[must_use]
+    pub fn pue_of(&self) -> Option<&str> {
+        let (key, _) = self.pue_source.split_once(": ")?;
+        key.strip_prefix("pue:")
+    }
+}
+
 /// A row of the table.
 #[derive(Debug, Clone, PartialEq)]
 struct Row {

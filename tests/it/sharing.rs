@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::print_stderr, reason = "what was left out is told")]
 
+use crate::contract::Schema;
 use crate::pty::{Terminal, children_of, pid, size, wait_for, wait_until_gone};
 use crate::stage::{Stage, looking};
 use crate::support::nvml::FakeNvml;
@@ -282,6 +283,7 @@ fn several_screens_share_one_recorder_and_one_of_them_takes_over() {
     assert!(document["devices"][0]["power_w"].is_number());
     let recorded_by = serde_json::json!({"pid": first.pid(), "file": host.file()});
     assert_eq!(document["recorder"], recorded_by);
+    assert_eq!(Schema::of("snapshot").check(&document), [""; 0]);
     let stream = host.run(&["stream", "--count", "3", "--interval", "7s"]);
     assert!(text(&stream.stderr).contains(&said), "{stream:?}");
     assert!(

@@ -43,4 +43,8 @@ catalogue! { trouble:
     trouble_key_open(file);
     trouble_key_empty(file);
     trouble_key_unreadable(file, why);
+    trouble_nothing();
+    trouble_by_flag();
+    trouble_by_root();
+    trouble_only_check();
 }

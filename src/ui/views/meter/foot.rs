@@ -195,10 +195,8 @@ fn carbon_text(carbon: &Carbon, look: &Look) -> String {
     };
     let grams = range(mass(carbon.g_low), mass(carbon.g_high));
     let pue = range(format!("{low}"), format!("{high}"));
-    let pue = match carbon.pue_source.split_once(": ") {
-        Some((key, _)) => t
-            .meter_pue_of(pue, key.trim_start_matches("pue:"))
-            .into_owned(),
+    let pue = match carbon.pue_of() {
+        Some(whose) => t.meter_pue_of(pue, whose).into_owned(),
         None => pue,
     };
     let place = match carbon.year {
