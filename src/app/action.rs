@@ -33,6 +33,8 @@ pub enum Action {
     Sort,
     /// Only some devices in the table.
     Filter,
+    /// In the meter: type a budget.
+    MeterBudget,
     /// Back to the overview.
     Back,
     /// Hold the picture, or let it go on.

@@ -124,6 +124,7 @@ bind! {
     MeterDevices Views METER [Key::Char('d')];
     MeterStarts Views METER [Key::Char('s')];
     Back Views INNER [Key::Escape, Key::Backspace];
+    MeterBudget Views METER [Key::Char('b')];
     Demo Views NOTHING [Key::Char('d')];
     Retry Views NOTHING [Key::Char('r')];
     Pause Stream PICTURES [Key::Char(' ')];
@@ -175,6 +176,7 @@ pub fn describe(action: Action, t: Catalogue) -> Cow<'static, str> {
         Action::MeterStarts => t.help_meter_starts(),
         Action::Sort => t.help_sort(),
         Action::Filter => t.help_filter(),
+        Action::MeterBudget => t.help_meter_budget(),
         Action::Back => t.help_back(),
         Action::Pause => t.help_pause(),
         Action::Faster => t.help_faster(),

@@ -2,6 +2,7 @@
 
 mod action;
 pub mod blind;
+mod budget;
 mod entry;
 mod gap;
 pub mod keymap;
@@ -28,6 +29,7 @@ pub use support::{meter_lines, support_lines};
 
 use crate::model::{DeviceId, DeviceView, Snapshot, Tick};
 use crate::session::{Series, Session, worse};
+use crate::units::Money;
 use jiff::tz::TimeZone;
 use nameplate_widgets::SweepWindow;
 use play::Tape;
@@ -118,6 +120,9 @@ pub struct App {
     filter: String,
     /// The filter is being typed.
     filtering: bool,
+    /// The budget that is being typed, and the one that was set here: it outlives a session that is replaced.
+    budget_entry: Option<Entry>,
+    budget: Option<Option<Money>>,
 }
 
 impl App {
@@ -148,6 +153,8 @@ impl App {
             sort: Sort::default(),
             filter: String::new(),
             filtering: false,
+            budget_entry: None,
+            budget: None,
         }
     }
 

@@ -50,10 +50,14 @@ impl App {
             News::Tick(tick) => self.fold(&tick),
             News::Session(session) => {
                 self.session = *session;
+                self.keep_budget();
                 // The charts begin where the new session's history says.
                 self.window = SweepWindow::new(self.window.span, 0);
             }
-            News::Start(start) => self.session.take_up(*start),
+            News::Start(start) => {
+                self.session.take_up(*start);
+                self.keep_budget();
+            }
             News::Recording(recording) => self.recording = recording,
             News::Behind(seconds) => self.behind_s = seconds.max(0.0),
             News::Notice(text) => self.notify(text),

@@ -20,6 +20,10 @@ impl App {
             self.type_filter(key);
             return None;
         }
+        if self.budget_entry.is_some() && typed {
+            self.type_budget(key, t);
+            return None;
+        }
         if self.entry.is_some() && typed {
             return self.type_time(key);
         }

@@ -64,7 +64,7 @@ pub fn pieces(view: &PlatformView, at: Timestamp, t: Catalogue, signs: Signs) ->
         [] if platform.is_asked => pieces.push(t.platform_no_notices().into_owned()),
         notices => pieces.extend(notices.iter().map(|one| notice(one, at, t).into_owned())),
     }
-    let why = platform.trouble.as_deref().unwrap_or_default();
+    let why = t.trouble(platform.trouble.as_deref().unwrap_or_default());
     match view.status {
         PlatformStatus::Fresh => {}
         PlatformStatus::Stale => pieces.push(t.platform_stale(why).into_owned()),

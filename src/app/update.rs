@@ -32,6 +32,7 @@ impl App {
             Action::MeterHours => self.meter_panel = MeterPanel::Hours,
             Action::MeterDevices => self.meter_panel = MeterPanel::Devices,
             Action::MeterStarts => self.meter_panel = MeterPanel::Starts,
+            Action::MeterBudget => self.begin_budget(t),
             Action::Back => self.back(),
             Action::Help if self.view == View::Help => self.back(),
             Action::Help => {

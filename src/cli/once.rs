@@ -8,9 +8,10 @@ use super::words::CatalogueWords;
 use super::{CliError, Settings, World};
 use crate::app::News;
 use crate::model::{Control, ProbeStatus, Snapshot, SourceKind};
-use crate::publish::{TextOptions, snapshot_json, snapshot_text};
+use crate::publish::{TextOptions, name_recorder, snapshot_json, snapshot_text};
 use crate::session::Session;
 use crate::text::{Catalogue, Lang};
+use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
@@ -31,10 +32,11 @@ pub(super) fn live(format: Format, settings: &Settings, world: &mut World) -> Re
         let rented = Rented::new(settings, world)?;
         return run(source::live(settings, &rented), format, settings, world);
     };
+    let recorder = plan.file.as_deref().ok().map(|file| (pid, file));
     world.complain(&format!(
         "nameplate: once: as process {pid} records it; the driver was not asked again\n"
     ));
-    write(&snapshot, format, settings, world)
+    write(&snapshot, recorder, format, settings, world)
 }
 
 /// Takes the samples, writes the document, fails where there was no accelerator.
@@ -45,11 +47,13 @@ pub(super) fn run(
     world: &mut World,
 ) -> Result<(), CliError> {
     let snapshot = observe(source, settings.apart.unwrap_or(APART))?;
-    write(&snapshot, format, settings, world)
+    write(&snapshot, None, format, settings, world)
 }
 
+/// `recorder`: process and file that it was read from.
 fn write(
     snapshot: &Snapshot,
+    recorder: Option<(u32, &Path)>,
     format: Format,
     settings: &Settings,
     world: &mut World,
@@ -57,7 +61,11 @@ fn write(
     match format {
         Format::Json => {
             let words = CatalogueWords::new(Catalogue::new(Lang::En), false);
-            world.say_json(&snapshot_json(snapshot, "once", &words))?;
+            let mut document = snapshot_json(snapshot, "once", &words);
+            if let Some((pid, file)) = recorder {
+                name_recorder(&mut document, pid, file);
+            }
+            world.say_json(&document)?;
         }
         Format::Text => {
             let t = Catalogue::new(settings.screen.lang);

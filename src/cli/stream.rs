@@ -12,10 +12,11 @@ use super::words::CatalogueWords;
 use super::{CliError, Settings, World};
 use crate::app::{News, Recording};
 use crate::model::{Control, FeedHandle, SourceKind, Tick};
-use crate::publish::{EventCursor, snapshot_json_since};
+use crate::publish::{EventCursor, name_recorder, snapshot_json_since};
 use crate::session::Session;
 use crate::text::{Catalogue, Lang, clean};
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::error::TrySendError;
@@ -35,8 +36,9 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(super) fn live(args: &Stream, settings: &Settings, world: &mut World) -> Result<(), CliError> {
     let plan = Plan::new(settings, world, false)?;
     let session = session(SourceKind::Live, settings.config.clone())?;
+    let file = plan.file.as_ref().ok().cloned();
     let begin = move |outlet: Outlet| Watching::start(plan, outlet).map(|watching| watching.feed);
-    write(session, begin, args, world)
+    write(session, file, begin, args, world)
 }
 
 /// Of any source.
@@ -45,7 +47,7 @@ pub(super) fn run(source: Source, args: &Stream, world: &mut World) -> Result<()
     let session = session(source.kind, source.config)?;
     let feed = source.feed;
     let begin = move |outlet: Outlet| feed.start(Box::new(move |tick| outlet(News::Tick(tick))));
-    write(session, begin, args, world)
+    write(session, None, begin, args, world)
 }
 
 fn starting(operation: &str, source: std::io::Error) -> CliError {
@@ -56,9 +58,11 @@ fn starting(operation: &str, source: std::io::Error) -> CliError {
     }
 }
 
-/// Writes lines until the count, the time, a signal or the reader ends it; each line is whole.
+/// Writes lines until the count, the time, a signal or the reader ends it; each line is whole. `file`: the recording that
+/// ticks are read from where another process records.
 fn write(
     session: Session,
+    file: Option<PathBuf>,
     begin: impl FnOnce(Outlet) -> std::io::Result<FeedHandle>,
     args: &Stream,
     world: &mut World,
@@ -80,6 +84,8 @@ fn write(
             Signals::new().map_err(|error| starting("listening for signals", error))?;
         let mut stream = Lines {
             session,
+            file,
+            recorder: None,
             cursor: EventCursor::default(),
             written: 0,
         };
@@ -117,6 +123,9 @@ async fn patience(signals: &mut Signals, asked: bool) {
 
 struct Lines {
     session: Session,
+    file: Option<PathBuf>,
+    /// The process whose recording is read.
+    recorder: Option<u32>,
     cursor: EventCursor,
     written: u64,
 }
@@ -190,9 +199,13 @@ impl Lines {
             }
             News::Start(start) => self.session.take_up(*start),
             News::Notice(text) => world.complain(&format!("nameplate: stream: {}\n", clean(&text))),
-            News::Recording(Recording::Other(pid)) => world.complain(&format!(
-                "nameplate: stream: as process {pid} records it; the driver is not asked again\n"
-            )),
+            News::Recording(Recording::Other(pid)) => {
+                self.recorder = Some(pid);
+                world.complain(&format!(
+                    "nameplate: stream: as process {pid} records it; the driver is not asked again\n"
+                ));
+            }
+            News::Recording(_) => self.recorder = None,
             _ => {}
         }
     }
@@ -207,7 +220,10 @@ impl Lines {
         }
         let words = CatalogueWords::new(Catalogue::new(Lang::En), false);
         let events = self.cursor.advance(&snapshot);
-        let document = snapshot_json_since(&snapshot, "stream", &words, events);
+        let mut document = snapshot_json_since(&snapshot, "stream", &words, events);
+        if let (Some(pid), Some(file)) = (self.recorder, &self.file) {
+            name_recorder(&mut document, pid, file);
+        }
         Some(format!("{document}\n"))
     }
 }

@@ -81,6 +81,8 @@ pub struct Offer {
     pub instance_type: Option<Arc<str>>,
     /// The region, for the catalogue.
     pub region: Option<Arc<str>>,
+    /// It is rented out as spot: then a list price, which is one on demand, is not its price.
+    pub spot: bool,
 }
 
 /// A price with its currency and date.
@@ -444,6 +446,9 @@ fn is_plausible(priced: &Priced) -> bool {
 
 /// The list price of an instance that the platform names, where the catalogue has it.
 fn listed(offer: &Offer) -> Option<Priced> {
+    if offer.spot {
+        return None;
+    }
     let list = PriceList::embedded().unwrap_or_default();
     let kind = offer.instance_type.as_ref()?;
     let found = list.find(&offer.platform, kind, offer.region.as_deref())?;

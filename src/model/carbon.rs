@@ -28,12 +28,24 @@ pub struct Carbon {
     pub intensity_g_per_kwh: f64,
     /// Lowest, likely and highest power usage effectiveness.
     pub pue: [f64; 3],
+    /// Where the PUE is from: `config`, or the table's key and source; a range of the whole table where it has none of this
+    /// platform.
+    pub pue_source: Arc<str>,
     /// Where the intensity is from: `config`, or the table's key and source.
     pub source: Arc<str>,
     /// The year that the intensity is of; `None` where the user said it.
     pub year: Option<i16>,
     /// The place, as people say it.
     pub place: Arc<str>,
+}
+
+impl Carbon {
+    /// The platform, or its region, whose PUE it is: `aws`, `gcp:us-east4`. `None`: the user's, or anybody's.
+    #[must_use]
+    pub fn pue_of(&self) -> Option<&str> {
+        let (key, _) = self.pue_source.split_once(": ")?;
+        key.strip_prefix("pue:")
+    }
 }
 
 /// A row of the table.
@@ -172,7 +184,7 @@ impl CarbonTable {
             }
             (None, None) => return None,
         };
-        let pue = self.pue(platform, region, grid);
+        let (pue, pue_source) = self.pue(platform, region, grid);
         let grams = |pue: f64| kwh * pue * intensity;
         Some(Carbon {
             g_low: grams(pue[0]),
@@ -180,6 +192,7 @@ impl CarbonTable {
             g_high: grams(pue[2]),
             intensity_g_per_kwh: intensity,
             pue,
+            pue_source,
             source,
             year,
             place,
@@ -202,16 +215,24 @@ impl CarbonTable {
     }
 
     /// Lowest, likely and highest PUE: the user's or the region's own; else the platform's mean within what its
-    /// regions show; else anything that the table shows.
-    fn pue(&self, platform: Option<&str>, region: Option<&str>, grid: &Grid) -> [f64; 3] {
+    /// regions show; else anything that the table shows. And where that is from.
+    fn pue(
+        &self,
+        platform: Option<&str>,
+        region: Option<&str>,
+        grid: &Grid,
+    ) -> ([f64; 3], Arc<str>) {
         if let Some(own) = grid.pue {
-            return [own; 3];
+            return ([own; 3], "config".into());
         }
-        let value = |key: String| self.rows.get(key.as_str()).map(|row| row.value);
+        let value = |key: String| {
+            let row = self.rows.get(key.as_str())?;
+            Some((row.value, Arc::from(format!("{key}: {}", row.source))))
+        };
         let name = platform.unwrap_or_default();
         let region = region.unwrap_or_default().to_lowercase();
-        if let Some(own) = value(format!("pue:{name}:{region}")) {
-            return [own; 3];
+        if let Some((own, source)) = value(format!("pue:{name}:{region}")) {
+            return ([own; 3], source);
         }
         let range = |prefix: &str| {
             self.rows
@@ -225,11 +246,14 @@ impl CarbonTable {
         let (low, high) = range("pue:").unwrap_or((1.0, 1.0));
         match value(format!("pue:{name}")) {
             // One figure for all regions tells nothing of their spread: then it is that of all platforms.
-            Some(mean) => match range(&format!("pue:{name}:")) {
-                Some((low, high)) => [low.min(mean), mean, high.max(mean)],
-                None => [low.min(mean), mean, high.max(mean)],
-            },
-            None => [low, f64::midpoint(low, high), high],
+            Some((mean, source)) => {
+                let (low, high) = range(&format!("pue:{name}:")).unwrap_or((low, high));
+                ([low.min(mean), mean, high.max(mean)], source)
+            }
+            None => (
+                [low, f64::midpoint(low, high), high],
+                "all platforms in the table".into(),
+            ),
         }
     }
 }
@@ -267,6 +291,12 @@ mod tests {
         assert!((finland.g - 385.73).abs() < 0.1, "{}", finland.g);
         assert_eq!((finland.year, &*finland.place), (Some(2024), "Finland"));
         assert_eq!(finland.pue, [1.09; 3]);
+        let source = "pue:gcp:europe-north1: cloud-carbon-footprint, PUE by region";
+        assert_eq!(&*finland.pue_source, source);
+        // A mean of all regions lies between what the regions show.
+        let warsaw = grams("gcp", "europe-central2", 1.0).unwrap();
+        assert_eq!(warsaw.pue, [1.07, 1.1, 1.13]);
+        assert!(warsaw.pue_source.starts_with("pue:gcp: "));
     }
 
     #[test]
@@ -284,6 +314,7 @@ mod tests {
         let kansas = grams("runpod", "US-KS-2", 1.0).unwrap();
         assert_eq!(kansas.intensity_g_per_kwh, 369.473);
         assert!(kansas.g_low < kansas.g && kansas.g < kansas.g_high);
+        assert_eq!(&*kansas.pue_source, "all platforms in the table");
         assert_eq!(grams("runpod", "XX-1", 1.0), None);
     }
 

@@ -156,6 +156,9 @@ pub struct Platform {
     pub billing_started: Option<Timestamp>,
     /// What it costs while it runs.
     pub price: Option<PlatformPrice>,
+    /// Whether it can be taken back at any time, at a price of its own (spot, preemptible, interruptible); `None` where the
+    /// platform does not say.
+    pub spot: Option<bool>,
     /// The billing rule of its tariff, by the id in assets.
     pub rule: Option<Arc<str>>,
     /// What is about to happen; empty where there is nothing.

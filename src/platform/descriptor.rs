@@ -283,6 +283,8 @@ pub(super) enum Slot {
     BillingStarted,
     Price,
     Currency,
+    /// Whether it is rented out as spot.
+    Spot,
     DeviceCount,
     Model,
     PcieGeneration,
@@ -546,7 +548,7 @@ impl Descriptor {
                 | Slot::PowerLimit
                 | Slot::Utilization
                 | Slot::Temperature => gives.push(Gives::Claims),
-                Slot::Name | Slot::BillingStarted | Slot::Currency => {}
+                Slot::Name | Slot::BillingStarted | Slot::Currency | Slot::Spot => {}
             }
         }
         if self.request.iter().any(|r| !r.notice.is_empty()) {

@@ -19,6 +19,8 @@ struct Part {
     pace: Pace,
     facts: Option<(Facts, Timestamp)>,
     last: Option<Asked>,
+    /// Somebody waits for its next answer already.
+    waits: bool,
 }
 
 impl Part {
@@ -60,6 +62,7 @@ impl Engine {
                 pace: Pace::new(Duration::from_secs(request.every_s), now),
                 facts: None,
                 last: None,
+                waits: false,
             })
             .collect();
         Self {
@@ -118,8 +121,8 @@ impl Engine {
         parts.min().filter(|_| self.asks())
     }
 
-    /// The requests that wait for a change, once the platform has answered them: their places, and the tag of what was
-    /// answered. They are not asked in turn any more.
+    /// The requests that wait for a change, each once, when the platform has answered it for the first time: their places,
+    /// and the tag of what was answered. They are not asked in turn any more.
     pub(super) fn waiting(&mut self) -> Vec<(usize, Request, Option<String>)> {
         let now = Instant::now();
         let mut waiting = Vec::new();
@@ -128,7 +131,8 @@ impl Engine {
                 part.last.as_ref().map(|asked| &asked.outcome),
                 Some(Outcome::Facts(_) | Outcome::Nothing)
             );
-            if part.request.waits_s.is_some() && answered {
+            if part.request.waits_s.is_some() && answered && !part.waits {
+                part.waits = true;
                 part.pace.never(now);
                 let etag = part.last.as_ref().and_then(|asked| asked.etag.clone());
                 waiting.push((place, part.request.clone(), etag));
@@ -192,6 +196,7 @@ impl Engine {
             runs: meaning.map(|meaning| meaning.runs),
             billing_started: facts.billing_started,
             price: self.price(&facts),
+            spot: facts.spot,
             rule: descriptor.rule.as_deref().map(Arc::from),
             notices: facts.notices.clone(),
             claims,

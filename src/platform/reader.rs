@@ -24,6 +24,7 @@ pub(super) struct Facts {
     pub(super) billing_started: Option<Timestamp>,
     pub(super) price: Option<Decimal>,
     pub(super) currency: Option<Currency>,
+    pub(super) spot: Option<bool>,
     pub(super) claims: Claims,
     pub(super) notices: Vec<Notice>,
 }
@@ -79,6 +80,7 @@ impl Facts {
             Slot::Currency => {
                 self.currency = value.text(said).and_then(|code| code.parse().ok());
             }
+            Slot::Spot => self.spot = value.text(said).and_then(|word| is_spot(&word)),
             Slot::DeviceCount => self.claims.device_count = whole(1024.0).map(|n| n as u32),
             Slot::Model => self.claims.model = value.text(said),
             Slot::PcieGeneration => self.claims.pcie_generation = whole(7.0).map(|n| n as u8),
@@ -111,6 +113,7 @@ impl Facts {
         later(&mut self.billing_started, &other.billing_started);
         later(&mut self.price, &other.price);
         later(&mut self.currency, &other.currency);
+        later(&mut self.spot, &other.spot);
         let (mine, theirs) = (&mut self.claims, &other.claims);
         later(&mut mine.device_count, &theirs.device_count);
         later(&mut mine.model, &theirs.model);
@@ -122,6 +125,15 @@ impl Facts {
         later(&mut mine.temperature_c, &theirs.temperature_c);
         later(&mut mine.at, &theirs.at);
         self.notices.extend(other.notices.iter().cloned());
+    }
+}
+
+/// Whether a platform's word for the kind of rental means one that can be taken back; `None`: a word that is not known.
+fn is_spot(word: &str) -> Option<bool> {
+    match word.to_ascii_lowercase().as_str() {
+        "spot" | "spotpaid" | "low" | "preemptible" | "true" => Some(true),
+        "on-demand" | "regular" | "postpaid_by_hour" | "prepaid" | "false" => Some(false),
+        _ => None,
     }
 }
 

@@ -180,6 +180,7 @@ pub(super) fn carbon_json(carbon: &Carbon) -> Json {
         "pue": rounded(likely, 3),
         "pue_low": rounded(low, 3),
         "pue_high": rounded(high, 3),
+        "pue_source": crate::text::clean(&carbon.pue_source),
         "source": crate::text::clean(&carbon.source),
         "year": carbon.year,
     })

@@ -32,7 +32,7 @@ pub use diagnosis_text::diagnosis_text;
 pub use events::EventCursor;
 pub use number::timestamp;
 pub use platforms::{platforms_json, platforms_text};
-pub use snapshot::{snapshot_json, snapshot_json_since};
+pub use snapshot::{name_recorder, snapshot_json, snapshot_json_since};
 pub use table::{table_header, table_rows};
 pub use text::{TextOptions, snapshot_text};
 

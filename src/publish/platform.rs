@@ -19,6 +19,7 @@ pub(super) fn platform_json(view: &PlatformView, at: Timestamp) -> Json {
         "detected_by": platform.detected_by.word(),
         "state": text(&platform.state),
         "billed_by_state": platform.billed_by_state,
+        "spot": platform.spot,
         "age_s": view.age_s.map(|age| rounded(age, 1)),
         "status": view.status.word(),
         "trouble": text(&platform.trouble),

@@ -179,7 +179,7 @@ fn says(report: &PlatformReport, t: &Catalogue, lines: &mut Vec<String>) {
     if let Some(age) = view.age_s {
         say(t.platform_age(format_span(age)));
     }
-    if let Some(why) = &platform.trouble {
+    if let Some(why) = platform.trouble.as_deref().map(|why| t.trouble(why)) {
         say(match view.status {
             PlatformStatus::Refused => t.platform_refused(why),
             _ => t.platform_stale(why),
@@ -207,7 +207,7 @@ fn keys(candidate: &Candidate, t: &Catalogue, lines: &mut Vec<String>) {
         .needs
         .iter()
         .filter_map(|need| need.place.as_ref());
-    lines.extend(reasons.map(|reason| format!("  {reason}")));
+    lines.extend(reasons.map(|reason| format!("  {}", t.trouble(reason))));
 }
 
 /// What was tried: of the chosen one all, of the others what this host itself has.
@@ -269,7 +269,7 @@ fn step_line(step: &Step, t: &Catalogue) -> String {
         line.push_str(&format!("  {ms:.0} ms"));
     }
     if let Some(text) = &step.text {
-        line.push_str(&format!("  {text}"));
+        line.push_str(&format!("  {}", t.trouble(text)));
     }
     line
 }

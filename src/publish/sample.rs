@@ -250,6 +250,7 @@ fn platform_view() -> PlatformView {
         runs: None,
         billing_started: None,
         price: None,
+        spot: None,
         rule: None,
         notices: vec![notice],
         claims: Claims {

@@ -10,6 +10,7 @@ use super::{Words, head};
 use crate::model::{Absent, Event, ProbeReport, Snapshot, SourceKind};
 use crate::text::clean;
 use serde_json::{Value as Json, json};
+use std::path::Path;
 
 /// The document with all events of the snapshot. `mode` is the command that writes it: `once`, `screen`...
 /// `words` are English, whatever the language of the screen.
@@ -41,6 +42,7 @@ pub fn snapshot_json_since(
         SourceKind::Live | SourceKind::Demo(_) => None,
     };
     put("file", file.into());
+    put("recorder", Json::Null);
     if let SourceKind::Demo(case) = &snapshot.source {
         put("case", clean(case).into());
     }
@@ -88,6 +90,13 @@ pub fn snapshot_json_since(
         snapshot.carbon.as_ref().map_or(Json::Null, carbon_json),
     );
     Json::Object(map)
+}
+
+/// Says in a snapshot document that it was read from another process's recording, and from which. Without this its
+/// `recorder` is null: the devices were asked by the process that wrote it.
+pub fn name_recorder(document: &mut Json, pid: u32, file: &Path) {
+    let file = file.to_string_lossy();
+    document["recorder"] = json!({"pid": pid, "file": clean(&file)});
 }
 
 fn probe_json(probe: &ProbeReport, words: &dyn Words) -> Json {

@@ -147,6 +147,7 @@ impl Session {
             price: state.price.as_ref().map(priced),
             instance_type: platform.instance_type.clone(),
             region: platform.region.clone(),
+            spot: platform.spot == Some(true),
         });
         self.ledger.offer(offer);
     }

@@ -61,6 +61,19 @@ impl Catalogue {
         self.lang
     }
 
+    /// A sentence of the area `trouble` in this language, from the English one; what is filled in is such a sentence itself,
+    /// or stays. `None`: it is none of them.
+    pub(in crate::text) fn trouble_sentence(&self, english: &str) -> Option<String> {
+        let area = Area::trouble;
+        let table = Self::new(Lang::En).tables.get(area as usize)?;
+        let mut found = table.iter().enumerate();
+        let (slot, args) =
+            found.find_map(|(slot, template)| Some((slot, template.args_in(english)?)))?;
+        let args: Vec<String> = args.into_iter().map(|arg| self.trouble(arg)).collect();
+        let args: Vec<&dyn Display> = args.iter().map(|arg| arg as &dyn Display).collect();
+        Some(self.fill(area, slot, &args).into_owned())
+    }
+
     /// Fills one template; borrows where there is nothing to fill in.
     pub(in crate::text) fn fill(
         &self,
@@ -185,6 +198,37 @@ impl Template {
             pieces.push(Piece::Text(plain));
         }
         Ok(Self { pieces })
+    }
+}
+
+impl Template {
+    /// What was filled in, in the order of the declaration, where a text was made from this template. An argument that
+    /// stands twice counts where it stands last.
+    fn args_in<'a>(&self, text: &'a str) -> Option<Vec<&'a str>> {
+        let (mut rest, mut open) = (text, None);
+        let mut args: Vec<(usize, &'a str)> = Vec::new();
+        for piece in &self.pieces {
+            match (piece, open.take()) {
+                (Piece::Text(text), None) => rest = rest.strip_prefix(text.as_str())?,
+                (Piece::Text(text), Some(arg)) => {
+                    let (value, after) = rest.split_once(text.as_str())?;
+                    args.push((arg, value));
+                    rest = after;
+                }
+                (Piece::Arg(arg), None) => open = Some(*arg),
+                (Piece::Arg(_), Some(_)) => return None,
+            }
+        }
+        match open {
+            Some(arg) => args.push((arg, rest)),
+            None if rest.is_empty() => {}
+            None => return None,
+        }
+        let count = args.iter().map(|(arg, _)| arg + 1).max().unwrap_or(0);
+        let last = |n: usize| args.iter().rev().find(|(arg, _)| *arg == n);
+        let args = (0..count).map(|n| last(n).map(|(_, value)| *value));
+        args.collect::<Option<Vec<_>>>()
+            .filter(|args| args.iter().all(|value| !value.is_empty()))
     }
 }
 

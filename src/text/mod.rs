@@ -19,6 +19,7 @@ mod clean;
 mod keys;
 mod lang;
 mod nearest;
+mod trouble;
 
 pub use catalogue::Catalogue;
 pub use clean::{clean, clean_width};

@@ -15,8 +15,9 @@ mod duty;
 use duty::{LOADS, board, hour};
 use jiff::Timestamp;
 use nameplate::ledger::{BoardStep, Ledger, Step};
-use nameplate::model::Config;
+use nameplate::model::{BillingStart, BillingStartSource, Config, Price, PriceScope, PriceSource};
 use nameplate::units::MonoTime;
+use rust_decimal::Decimal;
 use std::time::{Duration, Instant};
 
 const RUNS: u64 = 12;
@@ -71,7 +72,19 @@ fn cost() {
     );
     for devices in [1, 8, 64] {
         let boards: Vec<BoardStep> = (0..devices).map(|n| board(n, 0.97)).collect();
-        let mut ledger = Ledger::new(&Config::default(), None);
+        let config = Config {
+            price: Some(Price {
+                per_hour: Decimal::new(299, 2),
+                scope: PriceScope::Device,
+                source: PriceSource::Config,
+            }),
+            ..Config::default()
+        };
+        let mut ledger = Ledger::new(&config, None);
+        ledger.offer_start(BillingStart {
+            at: Timestamp::UNIX_EPOCH,
+            source: BillingStartSource::Flag,
+        });
         let mut second = 0;
         let mut run = |ledger: &mut Ledger, steps: u64, every: u64| {
             for _ in 0..steps {
@@ -95,7 +108,7 @@ fn cost() {
         let now = Timestamp::from_second(second as i64).unwrap();
         let begun = Instant::now();
         for _ in 0..1000 {
-            std::hint::black_box(ledger.cost(now));
+            std::hint::black_box(ledger.cost(now).unwrap());
         }
         let meter = begun.elapsed().as_nanos() / 1000;
         let bytes = postcard::to_stdvec(&ledger.checkpoint()).unwrap().len();

@@ -30,6 +30,7 @@ mod nvidia_captures;
 mod nvidia_states;
 mod past;
 mod platform_program;
+mod platform_screen;
 mod platforms;
 mod pty;
 mod recorder;

@@ -257,6 +257,20 @@ fn platforms_says_what_it_knows_and_what_was_found() {
 }
 
 #[test]
+fn why_it_does_not_answer_is_said_in_chinese_and_in_documents_in_english() {
+    let refusing = || Server::start().on(POD, Reply::of(403, "application/json", "{}"));
+    let check = |format: &str| {
+        let args = ["platforms", "check", "--format", format, "--lang", "zh-CN"];
+        let output = in_a_pod(&args, &refusing()).env("TERM", "xterm").output();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let (text, json) = (check("text"), check("json"));
+    let (english, chinese) = ("403: the key may not read this", "403：该密钥无权读取");
+    assert!(text.contains(chinese) && !text.contains(english), "{text}");
+    assert!(json.contains(english) && !json.contains(chinese), "{json}");
+}
+
+#[test]
 fn a_users_descriptor_beside_the_configuration_is_found() {
     let server = Server::start().on("GET /me", Reply::json(r#"{"hourly":"1.25"}"#));
     let program = Program::new(&["platforms", "check", "--format", "json"])

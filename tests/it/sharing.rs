@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::print_stderr, reason = "what was left out is told")]
 
+use crate::contract::Schema;
 use crate::pty::{Terminal, children_of, pid, size, wait_for, wait_until_gone};
 use crate::stage::{Stage, looking};
 use crate::support::nvml::FakeNvml;
@@ -157,6 +158,63 @@ fn a_closed_terminal_leaves_a_recorder_that_goes_on_in_a_session_of_its_own() {
     assert!(gap > 0.0 && gap < 30.0, "{gap}");
 }
 
+/// A signal is an end like `q`: what records next has the file, and the terminal is back.
+#[test]
+fn a_signal_leaves_a_recorder_that_goes_on() {
+    for signal in [Signal::TERM, Signal::HUP] {
+        let host = Host::new();
+        let mut screen = host.screen(&["--price", "2.99"]);
+        screen.until_says("7  A100");
+        wait_for_ticks(&host.file(), 3);
+        let first = screen.pid();
+        let probes = children_of(first);
+        kill_process(pid(first), signal).unwrap();
+        assert_eq!(screen.end().exit_code(), 0, "{signal:?}");
+        screen.assert_restored();
+        wait_until_gone(&probes);
+        let left = Writer::holder(&host.file()).unwrap();
+        assert_ne!(left, first);
+        assert_eq!(getsid(Some(pid(left))).unwrap(), pid(left));
+        let before = ticks(&host.file()).len();
+        wait_for_ticks(&host.file(), before + 3);
+        assert!(host.run(&["record", "--stop"]).status.success());
+    }
+}
+
+/// A recorder that is stopped holds its file and writes nothing: the screen asks the devices itself, records nothing beside
+/// it, and reads its file again once it writes again.
+#[test]
+fn a_recorder_that_falls_silent_is_not_waited_for_and_is_followed_when_it_is_back() {
+    let host = Host::new();
+    let begun = host.run(&["record", "--background", "--interval", "0.2s"]);
+    assert!(begun.status.success(), "{begun:?}");
+    let recorder = Writer::holder(&host.file()).unwrap();
+    wait_for_ticks(&host.file(), 5);
+    let mut screen = host.screen(&[]);
+    screen.until_says(&format!("recorder {recorder}"));
+    screen.until_says("7  A100");
+    assert!(children_of(screen.pid()).is_empty(), "no probe");
+    kill_process(pid(recorder), Signal::STOP).unwrap();
+    screen.until_says(&format!("Recorder {recorder} has written nothing for "));
+    wait_for("probes of our own", || {
+        !children_of(screen.pid()).is_empty()
+    });
+    screen.until("the devices, read anew", |screen| {
+        let text = screen.contents();
+        text.contains("● live") && text.matches("working").count() == 8
+    });
+    assert_eq!(Writer::holder(&host.file()), Some(recorder), "one writer");
+    kill_process(pid(recorder), Signal::CONT).unwrap();
+    screen.until_says(&format!("recorder {recorder}"));
+    wait_for("the end of our own probes", || {
+        children_of(screen.pid()).is_empty()
+    });
+    screen.press("q");
+    assert_eq!(screen.end().exit_code(), 0);
+    assert_eq!(Writer::holder(&host.file()), Some(recorder));
+    assert!(host.run(&["record", "--stop"]).status.success());
+}
+
 #[test]
 fn quitting_says_what_records_now() {
     let host = Host::new();
@@ -223,6 +281,9 @@ fn several_screens_share_one_recorder_and_one_of_them_takes_over() {
     );
     assert_eq!(document["devices"].as_array().unwrap().len(), 8);
     assert!(document["devices"][0]["power_w"].is_number());
+    let recorded_by = serde_json::json!({"pid": first.pid(), "file": host.file()});
+    assert_eq!(document["recorder"], recorded_by);
+    assert_eq!(Schema::of("snapshot").check(&document), [""; 0]);
     let stream = host.run(&["stream", "--count", "3", "--interval", "7s"]);
     assert!(text(&stream.stderr).contains(&said), "{stream:?}");
     assert!(
@@ -230,6 +291,10 @@ fn several_screens_share_one_recorder_and_one_of_them_takes_over() {
         "{stream:?}"
     );
     assert_eq!(text(&stream.stdout).lines().count(), 3);
+    for line in text(&stream.stdout).lines() {
+        let document: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(document["recorder"], recorded_by);
+    }
     // A note reaches the recorder's file from a screen that only reads it.
     others[0].press("mloss rose");
     others[0].until_says("note: loss rose_");
@@ -390,13 +455,14 @@ fn the_header_says_who_records_and_how_old_that_is() {
     let line = header(&mut stage, 120);
     assert!(line.contains("  recorder 4121  "), "{line}");
     assert!(line.contains("3 s old"), "{line}");
-    // What cannot be changed from here is not pretended to.
-    assert_eq!(stage.press(Key::Char('+')), None);
-    assert!(
-        stage
-            .text(120, 40)
-            .contains("Recorder 4121 reads every 1 s")
-    );
+    // Who looks on does not thin out another's evidence: the screen says whose interval it is, and how to change it.
+    for key in ['+', '-'] {
+        assert_eq!(stage.press(Key::Char(key)), None);
+        let text = stage.text(120, 40);
+        let said = "Recorder 4121 reads every 1 s, and a screen that looks on leaves that as it is; start it anew with --interval.";
+        assert!(text.contains(said), "{text}");
+        stage.ticks(6);
+    }
     stage.app.hear(News::Recording(Recording::Paused(
         "database or disk is full".to_owned(),
     )));

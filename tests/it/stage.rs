@@ -80,17 +80,37 @@ impl Stage {
 
     /// A case that has only begun.
     pub(crate) fn begun(case: &str, copies: u32) -> Self {
+        Self::with_config(case, copies, Self::config(case))
+    }
+
+    /// What a case is folded with.
+    pub(crate) fn config(case: &str) -> Config {
+        let about = cases().iter().find(|c| c.name == case).unwrap();
+        Config {
+            history: about.history,
+            price: Some(Price {
+                per_hour: Decimal::new(299, 2),
+                scope: PriceScope::Device,
+                source: PriceSource::Config,
+            }),
+            ..Config::default()
+        }
+    }
+
+    /// A case without a price, with all that has been before the screen opens.
+    pub(crate) fn unpriced(case: &str) -> Self {
+        let config = Config {
+            price: None,
+            ..Self::config(case)
+        };
+        let mut stage = Self::with_config(case, 1, config);
+        stage.catch_up();
+        stage
+    }
+
+    fn with_config(case: &str, copies: u32, config: Config) -> Self {
         let about = cases().iter().find(|c| c.name == case).unwrap();
         let simulation = Simulation::case(case, SEED).unwrap().beginning_at(BEGAN);
-        let mut config = Config {
-            history: about.history,
-            ..Config::default()
-        };
-        config.price = Some(Price {
-            per_hour: Decimal::new(299, 2),
-            scope: PriceScope::Device,
-            source: PriceSource::Config,
-        });
         let mut stage = Self::empty(SourceKind::Demo(case.to_owned()), config);
         stage.app = stage.app.with_speed(about.speed);
         stage.simulation = Some(simulation);
@@ -132,6 +152,14 @@ impl Stage {
     /// The simulation's next tick, not taken in yet.
     pub(crate) fn next(&mut self) -> Tick {
         multiplied(self.simulation.as_mut().unwrap().tick(), self.copies)
+    }
+
+    /// Takes the next tick in with one more change, and its picture.
+    pub(crate) fn tick_with(&mut self, change: Change) {
+        let mut tick = self.next();
+        tick.changes.push(change);
+        self.app.fold(&tick);
+        self.app.refresh();
     }
 
     fn fold(&mut self) -> Tick {

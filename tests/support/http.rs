@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 /// How an answer is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -69,6 +70,8 @@ pub(crate) struct Seen {
     /// Names in lower case.
     pub(crate) headers: HashMap<String, String>,
     pub(crate) body: String,
+    /// When.
+    pub(crate) at: Instant,
 }
 
 #[derive(Default)]
@@ -131,6 +134,15 @@ impl Server {
 
     pub(crate) fn seen(&self) -> Vec<Seen> {
         self.script.lock().unwrap().seen.clone()
+    }
+
+    /// Seconds between one request of a path and the next, whatever its query.
+    pub(crate) fn gaps(&self, path: &str) -> Vec<f64> {
+        let of = |seen: &Seen| seen.line.split('?').next() == Some(path);
+        let at: Vec<Instant> = self.seen().into_iter().filter(of).map(|s| s.at).collect();
+        at.windows(2)
+            .map(|pair| pair[1].duration_since(pair[0]).as_secs_f64())
+            .collect()
     }
 
     /// How often a route was asked.
@@ -215,5 +227,6 @@ fn request(mut stream: &TcpStream) -> Option<Seen> {
         line,
         headers,
         body: String::from_utf8_lossy(&body).into_owned(),
+        at: Instant::now(),
     })
 }

@@ -86,6 +86,7 @@ fn offer(price: Option<(&str, &str)>) -> Offer {
         }),
         instance_type: Some("gpu_8x_h100_sxm5".into()),
         region: Some("us-west-1".into()),
+        spot: false,
     }
 }
 
@@ -133,6 +134,17 @@ fn flag_then_file_then_platform_then_catalogue_then_none() {
     assert_eq!((yuan.currency.code(), yuan.budget), ("CNY", None));
     let listed = priced(&none, Some(offer(None)));
     assert_eq!(listed.price_source, PriceSource::Catalogue);
+    // Spot has a price of its own: the platform's word counts, the list's does not.
+    for (price, source) in [
+        (None, PriceSource::None),
+        (Some(("9.10", "USD")), PriceSource::Platform),
+    ] {
+        let spot = Offer {
+            spot: true,
+            ..offer(price)
+        };
+        assert_eq!(priced(&none, Some(spot)).price_source, source);
+    }
     assert_eq!(listed.price_per_hour, Some("31.92".parse().unwrap()));
     for absurd in ["-1", "79228162514264337593543950335"] {
         let cost = priced(&none, Some(offer(Some((absurd, "USD")))));

@@ -22,6 +22,7 @@ fn platform(cents: i64) -> Platform {
             scope: PriceScope::Instance,
             at: wall(0),
         }),
+        spot: None,
         rule: None,
         notices: Vec::new(),
         claims: Claims::default(),

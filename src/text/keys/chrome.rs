@@ -91,6 +91,7 @@ catalogue! { chrome:
     chrome_key_days();
     chrome_key_devices();
     chrome_key_starts();
+    chrome_key_budget();
     chrome_key_back();
     chrome_key_help();
     chrome_key_quit();

@@ -18,6 +18,7 @@ catalogue! { help:
     help_meter_hours();
     help_meter_devices();
     help_meter_starts();
+    help_meter_budget();
     help_back();
     help_pause();
     help_faster();

@@ -5,6 +5,8 @@ catalogue! { meter:
     meter_so_far_estimated(amount, rate);
     meter_seconds_only(duration);
     meter_no_price();
+    /// It can be taken back at any time, and only a price on demand is known.
+    meter_no_spot_price();
     meter_phase(phase, duration);
     meter_since(start, source);
     meter_source_flag();
@@ -58,6 +60,18 @@ catalogue! { meter:
     meter_wasted_day(amount);
     meter_budget_at(budget, at);
     meter_budget_far(budget);
+    /// Before the budget that is being typed, and what may be written.
+    meter_budget_entry(currency);
+    meter_budget_form();
+    meter_budget_refused();
+    meter_budget_set(budget);
+    meter_budget_none();
+    /// A recording has the budget that it was made with.
+    meter_budget_replay();
+    /// What the platform says where the account goes by something else.
+    meter_platform_says(title, what);
+    /// Power usage effectiveness, and whose it is.
+    meter_pue_of(pue, whose);
     meter_available(ratio);
     meter_energy(kwh);
     meter_energy_estimated(kwh);

@@ -75,8 +75,9 @@ mod platform;
 mod probe;
 mod report;
 mod state;
+mod trouble;
 mod unit;
 mod vendor;
 mod verdict;
 
-areas! { blind, chrome, compare, device, diagnosis, findings, help, host, meter, overview, platform, probe, report, state, unit, vendor, verdict }
+areas! { blind, chrome, compare, device, diagnosis, findings, help, host, meter, overview, platform, probe, report, state, trouble, unit, vendor, verdict }

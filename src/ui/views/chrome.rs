@@ -364,22 +364,27 @@ fn remark(app: &App, remark: &Remark, look: &Look) -> Cow<'static, str> {
     }
 }
 
-/// The time that is being typed.
-fn entry_line(entry: &Entry, look: &Look, line: Rect, buf: &mut Buffer) {
-    let t = look.text;
+/// The time or the budget that is being typed: what stands before it, its form, and what is said where it is none.
+fn entry_line(
+    entry: &Entry,
+    [before, form, refused]: [&str; 3],
+    look: &Look,
+    line: Rect,
+    buf: &mut Buffer,
+) {
     let (muted, accent) = (look.style(Role::Muted), look.style(Role::Accent));
     let (said, role) = if entry.refused {
-        (t.chrome_entry_refused(), Role::Warn)
+        (refused, Role::Warn)
     } else {
-        (t.chrome_entry_form(), Role::Muted)
+        (form, Role::Muted)
     };
     let pieces = [
         (" ", muted),
-        (&*t.chrome_entry(), accent),
+        (before, accent),
         (" ", muted),
         (entry.text.as_str(), look.style(Role::Strong)),
         ("_  ", accent),
-        (&*said, look.style(role)),
+        (said, look.style(role)),
     ];
     write_line(buf, line, &pieces);
 }
@@ -447,7 +452,20 @@ fn hints(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
         return typed_line(&before, app.filter(), &keys, look, line, buf);
     }
     if let Some(entry) = app.entry() {
-        return entry_line(entry, look, line, buf);
+        let words = [
+            t.chrome_entry(),
+            t.chrome_entry_form(),
+            t.chrome_entry_refused(),
+        ];
+        return entry_line(entry, words.each_ref().map(|w| &**w), look, line, buf);
+    }
+    if let Some((entry, currency)) = app.budget_entry() {
+        let words = [
+            t.meter_budget_entry(currency),
+            t.meter_budget_form(),
+            t.meter_budget_refused(),
+        ];
+        return entry_line(entry, words.each_ref().map(|w| &**w), look, line, buf);
     }
     if let Some(notice) = app.notice() {
         write_line(buf, line, &[(" ", muted), (notice, accent)]);
@@ -480,6 +498,7 @@ fn hints(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
             Action::MeterHours => t.chrome_key_hours(),
             Action::MeterDevices => t.chrome_key_devices(),
             Action::MeterStarts => t.chrome_key_starts(),
+            Action::MeterBudget => t.chrome_key_budget(),
             Action::Back => t.chrome_key_back(),
             Action::Pause if app.is_paused() => t.chrome_key_resume(),
             Action::Pause => t.chrome_key_pause(),

@@ -3,6 +3,7 @@
 use super::{Host, POD, pod, report_at, results, view};
 use crate::support::http::{How, Reply, Server};
 use nameplate::model::{PlatformStatus, StepResult};
+use nameplate::text::{Catalogue, Lang};
 
 /// Whatever comes instead of an answer: what is told is true, and nothing of it is a value.
 #[test]
@@ -87,7 +88,16 @@ fn an_answer_that_is_none_is_said_to_be_none() {
             Some("p1"),
             "{what}: the environment said so"
         );
-        assert!(view.platform.trouble.is_some(), "{what}");
+        let trouble = view.platform.trouble.as_deref().unwrap();
+        // On a Chinese screen nothing of it stays English but the request.
+        let chinese = Catalogue::new(Lang::ZhCn).trouble(trouble);
+        let (request, why) = chinese.split_once(": ").unwrap();
+        assert_eq!(request, "GET /v2/pods/{instance}", "{what}");
+        let word = |why: &str| {
+            why.split(|c: char| !c.is_ascii_alphabetic())
+                .any(|w| w.len() > 4)
+        };
+        assert!(!word(why), "{what}: {chinese}");
         assert_eq!(server.count(POD), 1, "{what}: once");
     }
     let garbage = r#"{"id":[1],"status":{"a":1},"cost":"NaN","gpu":{"id":"A\u001b[31m40","count":4294967295},"runtime":{"gpus":[{"util":1e308}]},"startedAt":"yesterday"}"#;

@@ -1,11 +1,13 @@
 //! What follows from the account: projections, budget, energy, what else is billed, what swings.
 
-use super::money;
-use crate::model::{Carbon, Cost, ExtraKind, FlappingKind, Snapshot};
+use super::{money, written};
+use crate::model::{
+    BillingStartSource, Carbon, Cost, ExtraKind, FlappingKind, PriceScope, PriceSource, Snapshot,
+};
 use crate::ui::Look;
 use crate::ui::look::{row, write_line};
 use crate::ui::theme::Role;
-use crate::units::format_span;
+use crate::units::{Money, format_span};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr as _;
@@ -22,6 +24,7 @@ fn lines(picture: &Snapshot, cost: &Cost, look: &Look, width: u16) -> Vec<Vec<(S
     let mut lines: Vec<Vec<(String, Role)>> = Vec::new();
     for group in [
         money_group(cost, look),
+        platform_group(picture, cost, look),
         energy_group(picture, look),
         bill_group(cost, look),
         warnings(cost, look),
@@ -104,6 +107,42 @@ fn money_group(cost: &Cost, look: &Look) -> Vec<(String, Role)> {
     said
 }
 
+/// What the platform says it costs and since when, where the account goes by something else: the two can be compared.
+fn platform_group(picture: &Snapshot, cost: &Cost, look: &Look) -> Vec<(String, Role)> {
+    let t = look.text;
+    let Some(platform) = picture.platform.as_ref().map(|view| &view.platform) else {
+        return Vec::new();
+    };
+    let price = platform.price.as_ref();
+    let price = price.filter(|_| cost.price_source != PriceSource::Platform);
+    let since = platform.billing_started;
+    let since = since.filter(|_| cost.billing_start.source != BillingStartSource::Platform);
+    let differs = price.is_some_and(|price| {
+        let same = price.currency == cost.currency && price.scope == PriceScope::Instance;
+        same && cost
+            .price_per_hour
+            .is_some_and(|ours| ours != price.per_hour)
+    });
+    let price = price.map(|price| {
+        let money = Money {
+            amount: price.per_hour,
+            currency: price.currency.clone(),
+        };
+        match price.scope {
+            PriceScope::Instance => t.platform_price(written(&money, look)),
+            PriceScope::Device => t.platform_price_each(written(&money, look)),
+        }
+    });
+    let since = since.map(|at| t.platform_since(look.time(at, "%d %b %H:%M")));
+    let said: Vec<_> = price.into_iter().chain(since).collect();
+    if said.is_empty() {
+        return Vec::new();
+    }
+    let sentence = t.meter_platform_says(&platform.title, said.join(", "));
+    let role = if differs { Role::Warn } else { Role::Text };
+    vec![(sentence.into_owned(), role)]
+}
+
 fn energy_group(picture: &Snapshot, look: &Look) -> Vec<(String, Role)> {
     let t = look.text;
     let mut said = Vec::new();
@@ -156,6 +195,10 @@ fn carbon_text(carbon: &Carbon, look: &Look) -> String {
     };
     let grams = range(mass(carbon.g_low), mass(carbon.g_high));
     let pue = range(format!("{low}"), format!("{high}"));
+    let pue = match carbon.pue_of() {
+        Some(whose) => t.meter_pue_of(pue, whose).into_owned(),
+        None => pue,
+    };
     let place = match carbon.year {
         Some(year) => format!("{} {year}", carbon.place),
         None => t.meter_source_config().into_owned(),

@@ -42,13 +42,14 @@ const MOST_CHART: u16 = 12;
 
 /// An amount in the currency of the meter; where only ASCII can be shown, with its code instead of a sign outside it.
 pub(super) fn money(cost: &Cost, look: &Look, amount: Decimal) -> String {
-    let money = Money {
-        amount,
-        currency: cost.currency.clone(),
-    };
-    match cost.currency.sign() {
+    let currency = cost.currency.clone();
+    written(&Money { amount, currency }, look)
+}
+
+fn written(money: &Money, look: &Look) -> String {
+    match money.currency.sign() {
         Some(sign) if look.charset.is_ascii() && !sign.is_ascii() => {
-            format!("{} {}", money.to_decimal_string(), cost.currency)
+            format!("{} {}", money.to_decimal_string(), money.currency)
         }
         _ => money.to_string(),
     }
@@ -187,7 +188,13 @@ fn head(picture: &Snapshot, cost: &Cost, look: &Look, area: Rect, buf: &mut Buff
 fn price(picture: &Snapshot, cost: &Cost, look: &Look) -> (String, Vec<String>) {
     let t = look.text;
     let Some(per_hour) = cost.price_per_hour else {
-        return (t.meter_no_price().into_owned(), Vec::new());
+        let spot = picture.platform.as_ref().and_then(|v| v.platform.spot) == Some(true);
+        let why = if spot {
+            t.meter_no_spot_price()
+        } else {
+            t.meter_no_price()
+        };
+        return (why.into_owned(), Vec::new());
     };
     let price = t.unit_per_hour(money(cost, look, per_hour)).into_owned();
     let source = match cost.price_source {
