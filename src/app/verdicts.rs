@@ -49,7 +49,10 @@ pub fn lines(view: &DeviceView, t: Catalogue, signs: Signs) -> Vec<(Level, Text)
     let cause = said.map_or(Cause::None, |verdict| verdict.cause);
     let rest = view.known.iter().filter(|known| {
         // Once a rule speaks, that nothing is known to be wrong is no line any more.
-        let nothing = matches!(known.kind, KnownKind::Fine { .. } | KnownKind::Nothing);
+        let nothing = matches!(
+            known.kind,
+            KnownKind::Fine { .. } | KnownKind::Unjudged { .. } | KnownKind::Nothing
+        );
         !(covers(cause, &known.kind) || nothing && said.is_some())
     });
     lines.extend(rest.map(|known| (known.level, words::known(&known.kind, t, signs))));
@@ -157,6 +160,7 @@ fn sentence(
     let blind = rejected.iter().any(|r| matches!(r.why, Why::CannotTell(_)));
     let lead = match (cause, state) {
         (Cause::PcieLink, VerdictState::Stalled) => t.verdict_link_stalled(),
+        (Cause::WarmUp, VerdictState::Stalled) => t.verdict_start_stalled(),
         (Cause::PowerDrift, _) if blind => t.verdict_drift_blind(),
         _ => lead(cause, t),
     };
