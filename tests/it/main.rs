@@ -29,6 +29,7 @@ mod past;
 mod platform_program;
 mod platforms;
 mod pty;
+mod real_host;
 mod recorder;
 mod recording;
 mod refresh;
