@@ -171,11 +171,12 @@ fn named(host: &HostSample, process: Option<&Process>) -> BTreeSet<Cause> {
         tick.host = Some(host.clone());
         for change in &mut tick.changes {
             if let (Change::HostProcesses(list), Some(process)) = (change, process) {
-                let owner = Process {
+                let started = list[0].started;
+                *list = vec![Process {
                     pid: 4200,
+                    started,
                     ..process.clone()
-                };
-                *list = vec![owner];
+                }];
             }
         }
         session.fold(&tick);
@@ -247,6 +248,9 @@ fn connects_into_nothing() {
         return;
     };
     let target: SocketAddr = target.parse().unwrap();
+    // It begins when it is told to: the counters have been read before.
+    let mut go = String::new();
+    std::io::stdin().read_line(&mut go).unwrap();
     let connect = |_| {
         std::thread::spawn(move || {
             let _ = TcpStream::connect_timeout(&target, PATIENCE);
@@ -260,13 +264,14 @@ fn connects_into_nothing() {
 fn tcp_segments_that_are_lost() {
     // Where the kernel cannot lose packets on purpose, a route into a loop loses them as well.
     let lossy = "ip link set lo up && tc qdisc add dev lo root netem loss 100%";
-    let looped = "ip link set lo up && ip route add 198.51.100.0/24 dev lo";
+    let looped = "ip link set lo up && ip addr add 198.51.100.1/32 dev lo \
+                  && ip route add 203.0.113.0/24 dev lo src 198.51.100.1";
     let in_own = |script: &str| run("unshare", &["-n", "sh", "-c", script]);
     let (script, target) = match (in_own(lossy), in_own(looped)) {
         (Ok(_), _) => (lossy, "127.0.0.1:9"),
         (Err(why), Ok(_)) => {
             skip("netem", why);
-            (looped, "198.51.100.7:9")
+            (looped, "203.0.113.7:9")
         }
         (_, Err(why)) => return skip("lost segments", why),
     };
@@ -278,30 +283,36 @@ fn tcp_segments_that_are_lost() {
         ))
         .arg(test)
         .env("NAMEPLATE_TEST_TARGET", target)
+        .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
-    let child = Ended(child.unwrap());
-    let net = PathBuf::from(format!("/proc/{}/net", child.0.id()));
+    let mut child = Ended(child.unwrap());
     // `unshare` becomes the shell, and that the test: the network changes under the same PID.
-    let own = fs::read_link("/proc/self/ns/net").ok();
-    let namespace = PathBuf::from(format!("/proc/{}/ns/net", child.0.id()));
-    let moved = until(|| (fs::read_link(&namespace).ok()? != own.clone()?).then_some(()));
+    let of = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/net")).ok();
+    let pid = child.0.id().to_string();
+    let moved = until(|| (of(&pid)? != of("self")?).then_some(()));
     assert!(moved.is_some(), "it has a network of its own");
+    let net = PathBuf::from(format!("/proc/{pid}/net"));
     let root = Root::new();
-    symlink(net, root.0.path().join("proc/net")).unwrap();
+    symlink(&net, root.0.path().join("proc/net")).unwrap();
     let mut probe = root.probe();
     let _ = probe.sample();
-    let (mut sent, mut again) = (0.0, 0.0);
-    let lost = until(|| {
-        let sample = probe.sample();
-        let segments = sample.tcp_segments.ok()?;
-        sent += segments;
-        again += segments * sample.tcp_retransmit_ratio.unwrap_or(0.0);
-        (again >= 50.0).then_some(sample)
-    });
-    let mut lost = lost.unwrap_or_else(|| panic!("{again} of {sent} segments sent again"));
-    assert!(again <= sent, "{again} of {sent}");
+    drop(child.0.stdin.take());
+    // The kernel sends again after a second.
+    let again = || {
+        let snmp = fs::read_to_string(net.join("snmp")).ok()?;
+        let counters = snmp.lines().rfind(|line| line.starts_with("Tcp:"))?;
+        counters.split_whitespace().nth(12)?.parse::<u64>().ok()
+    };
+    let seen = until(|| again().filter(|again| *again >= 50));
+    assert!(seen.is_some(), "{:?} sent again", again());
+    let mut lost = probe.sample();
+    assert!(lost.tcp_segments.is_ok_and(|sent| sent >= 50.0), "{lost:?}");
+    assert!(
+        lost.tcp_retransmit_ratio.is_ok_and(|share| share > 0.3),
+        "{lost:?}"
+    );
     // The share is real; there are as many segments as a job sends.
     lost.tcp_segments = Ok(4000.0);
     let causes = named(&lost, None);
