@@ -194,7 +194,7 @@ impl App {
     }
 
     /// Shows the charts of the selected device as its episode begins: the worst that holds, else the newest that was.
-    pub(super) fn to_episode(&mut self, t: Catalogue) -> Option<Effect> {
+    pub(super) fn show_episode(&mut self, t: Catalogue) -> Option<Effect> {
         if !self.has_past() {
             self.notify(t.chrome_no_past().into_owned());
             return None;

@@ -15,7 +15,7 @@ fn alone(seen: &mut Seen<'_>) {
 
 /// A fifth of rest, in no rhythm.
 fn fits(n: u64, seen: &mut Seen<'_>) {
-    let late = if n / 14 % 2 == 0 { 0 } else { 5 };
+    let late = if (n / 14).is_multiple_of(2) { 0 } else { 5 };
     let rests = (late..late + 3).contains(&(n % 14));
     bursts(if rests { 0 } else { 9 }, seen);
 }
