@@ -65,6 +65,8 @@ pub enum Action {
     Begin,
     /// Its end; from the past back to live.
     End,
+    /// Where the selected device's episode begins.
+    EpisodeBegin,
     /// A time that is typed.
     GoTo,
     /// A note at this instant.

@@ -96,6 +96,7 @@ const LISTS: &[View] = &[View::Overview, View::Verdicts];
 const OUTER: &[View] = &[View::Overview, View::Device, View::Meter];
 const OVERVIEW: &[View] = &[View::Overview];
 const METER: &[View] = &[View::Meter];
+const VERDICTS: &[View] = &[View::Verdicts];
 // Billing goes on where no device can be seen.
 const MONEY: &[View] = &[
     View::Overview,
@@ -118,6 +119,7 @@ bind! {
     Open Views LISTS [Key::Enter];
     Sort Views OVERVIEW [Key::Char('s')];
     Filter Views OVERVIEW [Key::Char('/')];
+    EpisodeBegin Past VERDICTS [Key::Char('c')];
     Verdicts Views OUTER [Key::Char('v')];
     Meter Views MONEY [Key::Char('$')];
     MeterHours Views METER [Key::Char('h')];
@@ -192,6 +194,7 @@ pub fn describe(action: Action, t: Catalogue) -> Cow<'static, str> {
         Action::EventAfter => t.help_event_after(),
         Action::Begin => t.help_begin(),
         Action::End => t.help_end(),
+        Action::EpisodeBegin => t.help_episode_begin(),
         Action::GoTo => t.help_go_to(),
         Action::Mark => t.help_mark(),
         Action::Demo => t.help_demo(),

@@ -17,6 +17,8 @@ mod tools;
 mod update;
 pub mod vendors;
 pub mod verdicts;
+#[cfg(test)]
+mod verdicts_tests;
 pub mod words;
 
 pub use action::{Action, Effect};

@@ -193,6 +193,24 @@ impl App {
         self.ask(order)
     }
 
+    /// Shows the charts of the selected device as its episode begins: the worst that holds, else the newest that was.
+    pub(super) fn show_episode(&mut self, t: Catalogue) -> Option<Effect> {
+        if !self.has_past() {
+            self.notify(t.chrome_no_past().into_owned());
+            return None;
+        }
+        let view = self.selection()?;
+        let mut past = self.picture()?.past.iter().rev();
+        let earlier = past.find(|episode| episode.device == view.device.id);
+        let Some(begin) = view.episodes.first().or(earlier).map(|e| e.begin) else {
+            self.notify(t.chrome_no_episode().into_owned());
+            return None;
+        };
+        let effect = self.ask(Order::At(begin));
+        self.update(Action::Open, t);
+        effect
+    }
+
     /// Asks the recording for a place. From live, what is relative counts from what is drawn.
     pub(super) fn ask(&mut self, order: Order) -> Option<Effect> {
         if self.tape.play.is_some() {

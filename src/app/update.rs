@@ -64,6 +64,7 @@ impl App {
             | Action::EventAfter
             | Action::Begin
             | Action::End => return self.travel(action, t),
+            Action::EpisodeBegin => return self.show_episode(t),
             Action::GoTo => self.begin_entry(t),
             Action::Demo => return Some(Effect::Demo),
             Action::Retry => return Some(Effect::Retry),

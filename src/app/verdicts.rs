@@ -49,7 +49,10 @@ pub fn lines(view: &DeviceView, t: Catalogue, signs: Signs) -> Vec<(Level, Text)
     let cause = said.map_or(Cause::None, |verdict| verdict.cause);
     let rest = view.known.iter().filter(|known| {
         // Once a rule speaks, that nothing is known to be wrong is no line any more.
-        let nothing = matches!(known.kind, KnownKind::Fine { .. } | KnownKind::Nothing);
+        let nothing = matches!(
+            known.kind,
+            KnownKind::Fine { .. } | KnownKind::Unjudged { .. } | KnownKind::Nothing
+        );
         !(covers(cause, &known.kind) || nothing && said.is_some())
     });
     lines.extend(rest.map(|known| (known.level, words::known(&known.kind, t, signs))));
@@ -146,7 +149,16 @@ pub fn of_episode(episode: &Episode, t: Catalogue, signs: Signs) -> Text {
     )
 }
 
-fn sentence(
+/// What shows that heat has cut clocks.
+const HEAT_SHOWN: [Witness; 3] = [
+    Witness::SoftwareHeatTime,
+    Witness::HardwareHeatTime,
+    Witness::ClockOfMax,
+];
+/// What shows that a limit has.
+const CAP_SHOWN: [Witness; 2] = [Witness::PowerCapTime, Witness::ClockOfMax];
+
+pub(super) fn sentence(
     cause: Cause,
     state: VerdictState,
     evidence: &[Evidence],
@@ -155,8 +167,13 @@ fn sentence(
     signs: Signs,
 ) -> Text {
     let blind = rejected.iter().any(|r| matches!(r.why, Why::CannotTell(_)));
+    let told = |witnesses: &[Witness]| evidence.iter().any(|e| witnesses.contains(&e.witness));
     let lead = match (cause, state) {
+        // What cut the clocks, or that they are cut, is said only where it was read.
+        (Cause::Thermal, _) if !evidence.is_empty() && !told(&HEAT_SHOWN) => t.verdict_too_hot(),
+        (Cause::PowerCap, _) if blind && !told(&CAP_SHOWN) => t.verdict_at_limit(),
         (Cause::PcieLink, VerdictState::Stalled) => t.verdict_link_stalled(),
+        (Cause::WarmUp, VerdictState::Stalled) => t.verdict_start_stalled(),
         (Cause::PowerDrift, _) if blind => t.verdict_drift_blind(),
         _ => lead(cause, t),
     };
@@ -522,75 +539,5 @@ pub fn whose(whose: Whose, t: Catalogue) -> Text {
         Whose::Article => t.verdict_whose_article(),
         Whose::Paper(paper) => paper.id().into(),
         Whose::Config => t.verdict_whose_config(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-    use crate::model::Whose;
-    use crate::publish::sample;
-    use crate::text::Lang;
-
-    fn number_of(witness: Witness, value: f64) -> Evidence {
-        Evidence {
-            witness,
-            value,
-            comparison: Comparison::Less,
-            threshold: 2.0 * value,
-            whose: Whose::Config,
-            window_s: 10.0,
-        }
-    }
-
-    #[test]
-    fn every_cause_has_a_sentence_with_its_numbers_in_every_language() {
-        for lang in [Lang::En, Lang::ZhCn] {
-            let t = Catalogue::new(lang);
-            for cause in Cause::ALL.into_iter().filter(|c| *c != Cause::None) {
-                let evidence = [number_of(Witness::PowerSpan, 0.03)];
-                let state = cause.state();
-                let said = sentence(cause, state, &evidence, &[], t, Signs::ASCII);
-                assert!(said.contains("3 %") && said.contains("6 %"), "{said}");
-                assert!(!super::cause(cause, t).is_empty());
-            }
-            for witness in Witness::ALL {
-                let said = fact(&number_of(*witness, 5.0), t, Signs::ASCII);
-                assert!(said.contains(['5', '0']), "{witness:?}: {said}");
-            }
-        }
-    }
-
-    #[test]
-    fn what_counts_has_a_next_step() {
-        let t = Catalogue::new(Lang::En);
-        let view = sample::snapshot().devices.remove(0);
-        for cause in Cause::ALL.into_iter().filter(|c| c.can_count()) {
-            // What a platform's panel says and how it scales is the platform's to change.
-            let elsewhere = matches!(cause, Cause::PanelDisagrees | Cause::Flapping);
-            let steps = next(cause, &[number_of(Witness::Xid, 48.0)], &view, t);
-            assert_eq!(steps.is_empty(), elsewhere, "{cause:?}");
-        }
-    }
-
-    #[test]
-    fn a_suspicion_is_said_as_one_and_a_drift_without_witness_says_so() {
-        let t = Catalogue::new(Lang::En);
-        let mut view = sample::snapshot().devices.remove(0);
-        view.verdict = Verdict {
-            state: VerdictState::Throttled,
-            cause: Cause::PowerDrift,
-            confidence: Confidence::Suspect,
-            evidence: vec![number_of(Witness::PowerOfReference, 0.91)],
-            rejected: vec![Rejected {
-                cause: Cause::WorkChanged,
-                why: Why::CannotTell(Witness::ClockOfReference),
-            }],
-            ..Verdict::unknown()
-        };
-        let said = of_device(&view, t, Signs::ASCII);
-        assert!(said.starts_with("Suspected: "), "{said}");
-        assert!(said.contains("cannot be told from less work"), "{said}");
     }
 }

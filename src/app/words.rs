@@ -162,6 +162,17 @@ pub fn known(kind: &KnownKind, t: Catalogue, signs: Signs) -> Cow<'static, str> 
             t.findings_fine(facts.join(", "))
         }
         KnownKind::Minute { samples } => t.findings_minute(samples),
+        KnownKind::Unjudged {
+            power_w,
+            temperature_c,
+        } => {
+            let facts = [
+                power_w.map(|w| Watts(w).to_string()),
+                temperature_c.map(degrees),
+            ];
+            let facts: Vec<String> = facts.into_iter().flatten().collect();
+            t.findings_unjudged(facts.join(", "))
+        }
         KnownKind::Nothing => t.findings_nothing(),
     }
 }

@@ -126,6 +126,13 @@ pub struct Config {
     pub thresholds: Thresholds,
 }
 
+impl Config {
+    /// What `compute_threshold` is where nobody sets it: ten percent (articles).
+    pub const COMPUTE: f64 = 0.10;
+    /// What `max_idle` is where nobody sets it.
+    pub const MAX_IDLE: Duration = Duration::from_secs(600);
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -136,8 +143,8 @@ impl Default for Config {
             grid: Grid::default(),
             since: None,
             budget: None,
-            compute_threshold: 0.10,
-            max_idle: Duration::from_secs(600),
+            compute_threshold: Self::COMPUTE,
+            max_idle: Self::MAX_IDLE,
             history: Duration::from_secs(15 * 60),
             thresholds: Thresholds::default(),
         }

@@ -276,8 +276,13 @@ pub enum Whose {
     Article,
     /// A paper's or a tool's.
     Paper(Paper),
-    /// The configuration's: the user's, or our default where nobody else's is known.
+    /// The configuration's: somebody set it.
     Config,
+}
+
+impl Whose {
+    /// A default of ours, where nobody else's is known.
+    pub const OURS: Self = Self::Paper(Paper::Nameplate);
 }
 
 /// Papers and tools whose thresholds are used.
@@ -297,6 +302,8 @@ pub enum Paper {
     Exporter,
     /// Rule of thumb for input pipelines (ibee.ai).
     Ibee,
+    /// Nobody else's: what this program holds to be right until somebody configures another.
+    Nameplate,
 }
 
 impl Paper {
@@ -311,6 +318,7 @@ impl Paper {
             Self::Kempner => "kempnerpulse",
             Self::Exporter => "nvidia_gpu_exporter",
             Self::Ibee => "ibee",
+            Self::Nameplate => "nameplate",
         }
     }
 }

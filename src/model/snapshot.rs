@@ -250,6 +250,13 @@ pub enum KnownKind {
         /// Samples that they are of.
         samples: u32,
     },
+    /// There are readings, and none that says whether it works or what they are of.
+    Unjudged {
+        /// Watts.
+        power_w: Option<f64>,
+        /// Core temperature in °C.
+        temperature_c: Option<f64>,
+    },
     /// There are no readings.
     Nothing,
 }

@@ -1,7 +1,7 @@
 //! A platform's requests in turn, each at its pace, and the one answer that they make together.
 
 use super::ask::{Asked, Asker, Outcome};
-use super::descriptor::{Descriptor, Place, Request, Slot, State};
+use super::descriptor::{Descriptor, Place, Request, Slot, State, Terms};
 use super::pace::{Asks, Pace, chance};
 use super::reader::{About, Facts};
 use super::surroundings::Surroundings;
@@ -215,15 +215,7 @@ impl Engine {
             .filter_map(|part| part.facts.as_ref())
             .rfind(|(said, _)| said.price.is_some())
             .map(|(_, at)| *at)?;
-        Some(PlatformPrice {
-            per_hour: facts.price?,
-            currency: facts
-                .currency
-                .clone()
-                .or_else(|| terms.currency.parse().ok())?,
-            scope: terms.scope,
-            at,
-        })
+        priced(facts, terms, at)
     }
 
     /// When the newest good answer came.
@@ -344,6 +336,19 @@ pub(super) fn step(request: &Request, asked: &Asked) -> Step {
     }
 }
 
+/// The price that was told; one in no currency that is known is none.
+fn priced(facts: &Facts, terms: &Terms, at: Timestamp) -> Option<PlatformPrice> {
+    Some(PlatformPrice {
+        per_hour: facts.price?,
+        currency: facts
+            .currency
+            .clone()
+            .or_else(|| terms.currency.parse().ok())?,
+        scope: terms.scope,
+        at,
+    })
+}
+
 /// What a state means, whatever its case.
 fn state_of(descriptor: &Descriptor, state: &str) -> Option<State> {
     let mut all = descriptor.states.iter();
@@ -370,4 +375,34 @@ fn of_variables(descriptor: &Descriptor, here: &Surroundings) -> Facts {
         }
     }
     facts
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_price_without_a_currency_is_none_and_not_dollars() {
+        let facts = Facts {
+            price: Some("2.10".parse().unwrap()),
+            ..Facts::default()
+        };
+        let terms = |currency: &str| Terms {
+            currency: currency.to_owned(),
+            ..Terms::default()
+        };
+        let at = Timestamp::UNIX_EPOCH;
+        for unknown in ["", "credits"] {
+            assert_eq!(priced(&facts, &terms(unknown), at), None, "{unknown}");
+        }
+        let price = priced(&facts, &terms("CNY"), at).unwrap();
+        assert_eq!(price.currency.code(), "CNY");
+        let told = Facts {
+            currency: "EUR".parse().ok(),
+            ..facts
+        };
+        let price = priced(&told, &terms(""), at).unwrap();
+        assert_eq!(price.currency.code(), "EUR");
+    }
 }

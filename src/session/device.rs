@@ -3,6 +3,7 @@
 use super::derive::Moment;
 use super::held::Held;
 use super::rate::{Growth, Rate};
+use super::resident::ResidentIdle;
 use super::thermal::Thermal;
 use crate::model::{
     Absent, Device, DeviceProcess, Hop, Metric, Phase, Reading, Sample, Value, VerdictState,
@@ -24,28 +25,6 @@ pub(crate) const ENERGY_CEILING_W: f64 = 20_000.0;
 pub(crate) const REASON_CEILING: f64 = 1.1;
 /// Device processes and hops kept of one device at most.
 pub(crate) const PROCESSES_KEPT: usize = 1024;
-
-/// Power while a process keeps memory and nothing runs, averaged over the seconds seen so far.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub(crate) struct ResidentIdle {
-    seconds: f64,
-    mean_w: f64,
-}
-
-impl ResidentIdle {
-    /// Learned after this many seconds.
-    const ENOUGH_S: f64 = 60.0;
-
-    fn take(&mut self, watts: f64, seconds: f64) {
-        self.seconds += seconds;
-        self.mean_w += (watts - self.mean_w) * seconds / self.seconds.max(1e-9);
-    }
-
-    /// Watts, once enough seconds were seen.
-    pub(crate) fn watts(&self) -> Option<f64> {
-        (self.seconds >= Self::ENOUGH_S).then_some(self.mean_w)
-    }
-}
 
 /// The counters of time under each throttle reason, in the contract's names.
 pub(crate) const REASON_COUNTERS: [(Metric, &str); 5] = [
@@ -178,7 +157,7 @@ impl DeviceState {
             self.energy_by_power_j += watts * seconds;
             let idle = ok(Metric::Utilization) == Some(0.0);
             let fastest = ok(Metric::PerformanceState).is_none_or(|p| p == 0.0);
-            if idle && fastest && self.memory_held().is_some_and(|bytes| bytes > 0.0) {
+            if idle && fastest && self.holds_memory(sample) {
                 self.resident_idle.take(watts, seconds);
             }
         }
@@ -327,6 +306,14 @@ impl DeviceState {
         let processes = self.processes.as_ref().ok()?;
         let held: f64 = processes.iter().filter_map(|p| p.memory_bytes.ok()).sum();
         (!processes.is_empty()).then_some(held)
+    }
+
+    /// Whether processes keep memory now. Their list comes seldom: where the memory in use is read and is less than what
+    /// they are said to hold, they have gone since.
+    fn holds_memory(&self, sample: &Sample) -> bool {
+        let used = finite(sample, Metric::MemoryUsed).ok();
+        self.memory_held()
+            .is_some_and(|held| held > 0.0 && used.is_none_or(|used| used >= 0.9 * held))
     }
 
     /// Utilization read within the last two intervals: what is older does not say what a second was spent on.

@@ -48,6 +48,11 @@ impl Judge {
         Arc::make_mut(&mut self.rules).set_limits(limits);
     }
 
+    /// Utilization above which a second is compute, and whose that is.
+    pub(super) fn compute(&self) -> (f64, Whose) {
+        self.rules.limits().compute()
+    }
+
     fn of(rules: Arc<RuleSet>) -> Self {
         Self {
             rules,
@@ -365,40 +370,48 @@ fn keep(past: &mut Arc<Vec<Episode>>, turn: Turn) {
     past.push(turn.episode);
 }
 
+/// What is not seen now is not known now, except that it is gone or broken. A device that answers and does not tell its
+/// utilization is slowed or degraded by what it does tell; whether it works stays unknown.
+fn speaks(state: &DeviceState, verdict: &Verdict) -> bool {
+    let answers = state.polled && state.silent.is_none();
+    let told = matches!(
+        verdict.state,
+        VerdictState::Throttled | VerdictState::Degraded
+    );
+    state.state.state != VerdictState::Unknown
+        || matches!(verdict.cause, Cause::DeviceLost | Cause::EccXid)
+        || (answers && told)
+}
+
 /// What stands of a device, without its numbers.
 pub(super) fn standing(state: &DeviceState) -> Verdict {
     let shown = state.state.state;
     let ruled = state.judged.as_ref().and_then(|memory| memory.standing());
-    let speaks = |v: &Verdict| {
-        shown != VerdictState::Unknown || matches!(v.cause, Cause::DeviceLost | Cause::EccXid)
-    };
-    ruled.filter(speaks).unwrap_or_else(|| Verdict {
-        state: shown,
-        cause: match shown {
-            VerdictState::Lost => Cause::DeviceLost,
-            VerdictState::Unknown => Cause::Unknown,
-            _ => Cause::None,
-        },
-        confidence: Confidence::Suspect,
-        since: state.state.since,
-        ..Verdict::unknown()
-    })
+    ruled
+        .filter(|v| speaks(state, v))
+        .unwrap_or_else(|| Verdict {
+            state: shown,
+            cause: match shown {
+                VerdictState::Lost => Cause::DeviceLost,
+                VerdictState::Unknown => Cause::Unknown,
+                _ => Cause::None,
+            },
+            confidence: Confidence::Suspect,
+            since: state.state.since,
+            ..Verdict::unknown()
+        })
 }
 
 /// The verdict on a device: the worst cause that holds, else what utilization says.
 pub(super) fn verdict(
     state: &DeviceState,
     utilization: Option<f64>,
-    threshold: f64,
+    (threshold, whose): (f64, Whose),
     interval_s: f64,
 ) -> Verdict {
     let shown = state.state;
     let ruled = state.judged.as_ref().and_then(|memory| memory.verdict());
-    // What is not seen now is not known now, except that it is gone or broken.
-    let speaks = |v: &Verdict| {
-        shown.state != VerdictState::Unknown || matches!(v.cause, Cause::DeviceLost | Cause::EccXid)
-    };
-    if let Some(mut verdict) = ruled.filter(speaks) {
+    if let Some(mut verdict) = ruled.filter(|v| speaks(state, v)) {
         if shown.state == VerdictState::Lost && verdict.cause != Cause::DeviceLost {
             verdict.state = VerdictState::Lost;
         }
@@ -413,7 +426,7 @@ pub(super) fn verdict(
             Comparison::AtMost
         },
         threshold,
-        whose: Whose::Config,
+        whose,
         window_s: interval_s,
     });
     let (cause, confidence) = match shown.state {

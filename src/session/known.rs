@@ -504,7 +504,15 @@ impl Facts<'_> {
         let headroom_c = self.figure(Figure::Headroom);
         let utilization = self.figure(Figure::Utilization);
         if power_ratio.is_none() && headroom_c.is_none() && utilization.is_none() {
-            return KnownKind::Nothing;
+            let power_w = self.figure(Figure::Power);
+            let temperature_c = self.figure(Figure::Temperature);
+            return match (power_w, temperature_c) {
+                (None, None) => KnownKind::Nothing,
+                _ => KnownKind::Unjudged {
+                    power_w,
+                    temperature_c,
+                },
+            };
         }
         KnownKind::Fine {
             power_ratio,

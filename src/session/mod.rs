@@ -12,6 +12,7 @@ mod judge;
 mod known;
 mod platform;
 mod rate;
+mod resident;
 mod series;
 mod tally;
 mod thermal;

@@ -100,7 +100,7 @@ impl Session {
         let verdict = judge::verdict(
             state,
             derived.figures.get(Figure::Utilization).ok(),
-            self.start.config.compute_threshold,
+            self.judge.compute(),
             moment.interval_s,
         );
         let known_word = known::word(&known, state.phase, held);

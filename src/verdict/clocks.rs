@@ -81,7 +81,7 @@ impl Rule for ClockLocked {
             Witness::Utilization,
             utilization,
             AtLeast,
-            (0.5, Whose::Config),
+            (0.5, Whose::OURS),
             10.0,
         );
         if let Some(of_limit) = seen.power_of_limit() {
@@ -91,7 +91,7 @@ impl Rule for ClockLocked {
                     Witness::PowerOfLimit,
                     of_limit,
                     Less,
-                    (0.95, Whose::Config),
+                    (0.95, Whose::OURS),
                     0.0,
                 ),
             );
@@ -104,7 +104,7 @@ impl Rule for ClockLocked {
                     Witness::SoftwareHeatTime,
                     heat,
                     Less,
-                    (0.2, Whose::Config),
+                    (0.2, Whose::OURS),
                     20.0,
                 ),
             );

@@ -136,7 +136,7 @@ impl Rule for CounterFrozen {
                 Witness::Frozen,
                 frozen.same_s,
                 AtLeast,
-                (15.0, Whose::Config),
+                (15.0, Whose::OURS),
                 frozen.same_s,
             )
             .with(

@@ -68,8 +68,23 @@ pub(crate) struct Front {
     pub(crate) idle: Option<MonoTime>,
     pub(crate) frozen: Frozen,
     pub(crate) step: Step,
+    pub(crate) wake: Wake,
     /// A known, innocent reason why this device does nothing now.
     pub(crate) pause: Option<Cause>,
+}
+
+/// A device that was woken and loaded while we looked, and has not worked yet.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct Wake {
+    /// It has worked: whatever comes later is no start.
+    worked: bool,
+    /// Share of its memory in use at the first look.
+    empty: Option<f64>,
+    /// Since when it is woken.
+    pub(crate) since: Option<MonoTime>,
+    /// The most memory in use since, as a share of all of it, and the most work by power.
+    pub(crate) memory: f64,
+    pub(crate) span: f64,
 }
 
 /// A stretch at full utilization and next to no power.
@@ -161,6 +176,7 @@ impl Front {
         self.spin(seen, limits);
         self.frozen.take(seen);
         self.step.take(seen);
+        self.wake.take(seen, limits);
     }
 
     /// `stores`: the owners write as much as for a checkpoint.
@@ -336,6 +352,35 @@ impl Frozen {
             (self.same_s, self.same) = (0.0, 0);
         }
         self.last = now;
+    }
+}
+
+impl Wake {
+    /// Both must be seen, memory taken and clocks awake: either alone is somebody's idle context, or a sensor's.
+    fn take(&mut self, seen: &Seen<'_>, limits: &Limits) {
+        let (Some(utilization), Some(used), Some(total)) = (
+            seen.utilization,
+            seen.memory_used,
+            seen.memory_total.filter(|t| *t > 0.0),
+        ) else {
+            return;
+        };
+        self.worked |= utilization > limits.compute;
+        if self.worked {
+            self.since = None;
+            return;
+        }
+        let used = used / total;
+        let empty = *self.empty.get_or_insert(used);
+        let span = seen.span.unwrap_or(0.0);
+        let loaded = used - empty >= limits.value(T::WakeMemory);
+        if self.since.is_none() && loaded && span >= limits.value(T::WakeSpan) {
+            self.since = Some(back(seen.now, seen.dt));
+        }
+        if self.since.is_some() {
+            self.memory = self.memory.max(used);
+            self.span = self.span.max(span);
+        }
     }
 }
 

@@ -7,6 +7,9 @@ use crate::model::Comparison::{AtLeast, AtMost, Less, More};
 use crate::model::{Cause, Threshold as T, Whose, Witness};
 use serde::{Deserialize, Serialize};
 
+/// Shares of the kernel's counters wander: only what lies this far beyond a threshold is sure to be beyond it.
+const BEYOND: f64 = 1.1;
+
 /// How much less a device does than it could, as numbers for a proof.
 struct Low {
     rests: f64,
@@ -59,7 +62,7 @@ impl Low {
                 Witness::IdleShare,
                 self.rests,
                 AtLeast,
-                (0.12, Whose::Config),
+                (0.12, Whose::OURS),
                 60.0,
             )
         } else {
@@ -67,7 +70,7 @@ impl Low {
                 Witness::Utilization,
                 self.utilization,
                 AtMost,
-                (1.0, Whose::Config),
+                (1.0, Whose::OURS),
                 10.0,
             )
         };
@@ -105,7 +108,7 @@ impl Rule for HostThrottled {
             .front
             .quota_long
             .get(20.0)
-            .is_some_and(|long| long >= call);
+            .is_some_and(|long| long >= BEYOND * call);
         let threshold = if sure { call } else { watch };
         let proof = Proof::of(Cause::HostThrottled).with(
             Witness::CgroupThrottled,
@@ -183,13 +186,7 @@ impl Rule for HostMemory {
                 (many, many_whose),
                 0.0,
             )
-            .with_some(
-                Witness::SwapGrowth,
-                growth,
-                More,
-                (1e6, Whose::Config),
-                30.0,
-            );
+            .with_some(Witness::SwapGrowth, growth, More, (1e6, Whose::OURS), 30.0);
         proof.can_be_sure = agree >= 2;
         Answer::Yes(proof)
     }
@@ -242,7 +239,7 @@ impl Rule for DiskIo {
                 Witness::WaitingThreads,
                 seen.owners.waiting.filter(|w| *w > 0.0),
                 AtLeast,
-                (1.0, Whose::Config),
+                (1.0, Whose::OURS),
                 0.0,
             );
         let mut proof = low.add(proof);
@@ -256,8 +253,8 @@ impl Rule for DiskIo {
                 10.0,
             ),
         );
-        proof.can_be_sure =
-            pressed.is_some() && waits.is_some() || (waits.is_some() && full.is_none());
+        // Pressure near its threshold is a suspicion.
+        proof.can_be_sure = waits.is_some() && full.is_none_or(|f| f >= BEYOND * most);
         Answer::Yes(proof)
     }
 }
@@ -384,10 +381,10 @@ impl Rule for NetworkIo {
                     Witness::NetworkTraffic,
                     net,
                     More,
-                    (0.5e9, Whose::Config),
+                    (0.5e9, Whose::OURS),
                     30.0,
                 )
-                .with_some(Witness::RdmaTraffic, rdma, Less, (1e6, Whose::Config), 30.0);
+                .with_some(Witness::RdmaTraffic, rdma, Less, (1e6, Whose::OURS), 30.0);
         }
         proof = low.add(proof);
         if let Some(traffic) = seen.nvlink_bytes_per_s.or(seen.pcie()) {
@@ -397,7 +394,7 @@ impl Rule for NetworkIo {
                     Witness::LinkTraffic,
                     traffic,
                     AtLeast,
-                    (0.0, Whose::Config),
+                    (0.0, Whose::OURS),
                     0.0,
                 ),
             );

@@ -30,14 +30,15 @@ impl Rule for IdleBilled {
         if waits && seconds < limits.max_idle_s {
             return Answer::No;
         }
-        let whose = Whose::Config;
+        let whose = Whose::OURS;
+        let (max_idle, max_whose) = limits.max_idle();
         let mut proof = Proof::of(Cause::IdleBilled)
             .with(
                 Witness::IdleSeconds,
                 seconds,
                 AtLeast,
                 if seconds >= limits.max_idle_s {
-                    (limits.max_idle_s, whose)
+                    (max_idle, max_whose)
                 } else {
                     limits.get(T::IdleSuspect)
                 },
@@ -47,7 +48,7 @@ impl Rule for IdleBilled {
                 Witness::Utilization,
                 utilization,
                 AtMost,
-                (limits.compute, Whose::Article),
+                limits.compute(),
                 0.0,
             );
         if let (Some(held), Some(total)) = (seen.owners.held_bytes, seen.memory_total)

@@ -67,7 +67,7 @@ impl Rule for PcieLink {
                 Witness::Utilization,
                 utilization,
                 AtLeast,
-                (limits.compute, Whose::Config),
+                limits.compute(),
                 0.0,
             );
         }
@@ -143,7 +143,7 @@ impl Rule for PcieSaturated {
                 Witness::SmActive,
                 memory.front.sm.get(5.0),
                 Less,
-                (0.5, Whose::Config),
+                (0.5, Whose::OURS),
                 10.0,
             )
             .not(

@@ -5,10 +5,11 @@ use super::front::Front;
 use super::growth::Growth;
 use super::order::rank;
 use super::pauses::Pauses;
-use super::proof::{Limits, Proof};
+use super::proof::{Limits, NUMBERS, Proof};
 use super::seen::Seen;
 use crate::model::{
-    Cause, Confidence, DeviceId, Episode, Evidence, Rejected, Threshold, Verdict, VerdictState,
+    Cause, Comparison, Confidence, DeviceId, Episode, Evidence, Rejected, Threshold, Verdict,
+    VerdictState,
 };
 use crate::units::MonoTime;
 use jiff::Timestamp;
@@ -77,6 +78,8 @@ struct Watch {
     /// Seconds that it must hold until it is sure.
     sure_s: f64,
     evidence: Vec<Evidence>,
+    /// Each number as it was at its furthest from its threshold.
+    furthest: Vec<Evidence>,
     rejected: Vec<Rejected>,
 }
 
@@ -336,6 +339,7 @@ impl Watch {
             can_be_sure: true,
             sure_s: f64::INFINITY,
             evidence: Vec::new(),
+            furthest: Vec::new(),
             rejected: Vec::new(),
         }
     }
@@ -347,6 +351,9 @@ impl Watch {
         self.sure_s = span.sure_s;
         self.evidence.clear();
         self.evidence.extend(proof.evidence());
+        for (place, now) in proof.evidence().enumerate() {
+            reach(&mut self.furthest, place, now);
+        }
         self.rejected.clear();
         self.rejected.extend(proof.rejected());
         let reached = match () {
@@ -404,8 +411,31 @@ impl Watch {
             sure_at: self.sure_at,
             end,
             seconds: self.held_s,
-            evidence: self.evidence.clone(),
+            // What is over is told by what it came to, not by how it faded away.
+            evidence: match end {
+                Some(_) => self.furthest.clone(),
+                None => self.evidence.clone(),
+            },
             rejected: self.rejected.clone(),
         }
+    }
+}
+
+/// Keeps a number where it is further from its threshold than the same one was before. Seconds grow: the longest stays.
+fn reach(kept: &mut Vec<Evidence>, place: usize, now: Evidence) {
+    let far = |e: &Evidence| match e.comparison {
+        _ if e.witness.unit() == "s" => e.value,
+        Comparison::Less | Comparison::AtMost => e.threshold - e.value,
+        Comparison::More | Comparison::AtLeast => e.value - e.threshold,
+        // A code has no distance: the newest stays.
+        Comparison::Equal => f64::INFINITY,
+    };
+    let same = |e: &&mut Evidence| e.witness == now.witness && e.comparison == now.comparison;
+    if let Some(before) = kept.iter_mut().find(same) {
+        if far(&now) >= far(before) {
+            *before = now;
+        }
+    } else if kept.len() < NUMBERS {
+        kept.insert(place.min(kept.len()), now);
     }
 }

@@ -4,7 +4,7 @@ use super::front::back;
 use super::proof::{Answer, Limits, Proof};
 use super::{Memory, Rule, Seen};
 use crate::model::Comparison::{AtLeast, AtMost, Less};
-use crate::model::{Cause, Threshold as T, Whose, Witness};
+use crate::model::{Cause, Threshold as T, VerdictState, Whose, Witness};
 use crate::units::MonoTime;
 use serde::{Deserialize, Serialize};
 
@@ -105,7 +105,7 @@ impl Rule for WarmUp {
     fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
         let (most, whose) = limits.get(T::WarmUpSeconds);
         let Some(age) = seen.owners.youngest_s else {
-            return Answer::NotEnough;
+            return woken(memory, seen, limits);
         };
         let (Some(utilization), false) = (memory.front.utilization.get(0.0), age >= most) else {
             return Answer::No;
@@ -123,11 +123,64 @@ impl Rule for WarmUp {
                     Witness::Utilization,
                     utilization,
                     AtMost,
-                    (1.0, Whose::Config),
+                    (1.0, Whose::OURS),
                     10.0,
                 ),
         )
     }
+}
+
+/// The same where no process can be seen: a device that was woken and has done nothing since. One that stays so, or
+/// gives up, has stalled in its start.
+fn woken(memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
+    let wake = memory.front.wake;
+    let Some(utilization) = seen.utilization else {
+        return Answer::NotEnough;
+    };
+    let (most, _) = limits.get(T::WarmUpSeconds);
+    let Some(lasts) = wake.since.map(|since| seen.now.seconds_since(since)) else {
+        return Answer::No;
+    };
+    if lasts >= most {
+        return Answer::No;
+    }
+    memory.front.pause = Some(Cause::WarmUp);
+    let mut proof = Proof::of(Cause::WarmUp)
+        .with(
+            Witness::MemoryUsed,
+            wake.memory,
+            AtLeast,
+            limits.get(T::WakeMemory),
+            lasts,
+        )
+        .with(
+            Witness::PowerSpan,
+            wake.span,
+            AtLeast,
+            limits.get(T::WakeSpan),
+            lasts,
+        )
+        .with(
+            Witness::Utilization,
+            utilization,
+            AtMost,
+            limits.compute(),
+            0.0,
+        );
+    let (stalled, whose) = limits.get(T::WakeStalled);
+    if lasts >= stalled {
+        proof = proof.with(
+            Witness::PauseSeconds,
+            lasts,
+            AtLeast,
+            (stalled, whose),
+            lasts,
+        );
+        proof.state = VerdictState::Stalled;
+    }
+    // Whose start it is, and why it does not come to work, is not seen from here.
+    proof.can_be_sure = false;
+    Answer::Yes(proof)
 }
 
 /// A checkpoint is stored: work stops, and the owners write.
@@ -167,7 +220,7 @@ impl Rule for CheckpointPause {
                     Witness::PauseSeconds,
                     lasts,
                     Less,
-                    (LONGEST_S, Whose::Config),
+                    (LONGEST_S, Whose::OURS),
                     lasts,
                 ),
         )
@@ -198,18 +251,12 @@ impl Rule for CompilePause {
         memory.front.pause = Some(Cause::CompilePause);
         Answer::Yes(
             Proof::of(Cause::CompilePause)
-                .with(
-                    Witness::OwnerCores,
-                    cores,
-                    AtMost,
-                    (1.6, Whose::Config),
-                    10.0,
-                )
+                .with(Witness::OwnerCores, cores, AtMost, (1.6, Whose::OURS), 10.0)
                 .with(
                     Witness::PauseSeconds,
                     lasts,
                     Less,
-                    (300.0, Whose::Config),
+                    (300.0, Whose::OURS),
                     lasts,
                 ),
         )
@@ -267,7 +314,7 @@ fn another_level(memory: &Memory, seen: &Seen<'_>, lasts: f64) -> Answer {
         Witness::PauseSeconds,
         lasts,
         Less,
-        (LONGEST_S, Whose::Config),
+        (LONGEST_S, Whose::OURS),
         lasts,
     ))
 }
@@ -296,7 +343,7 @@ impl Rule for WorkChanged {
             Witness::StepAge,
             age,
             Less,
-            (NEWS_S, Whose::Config),
+            (NEWS_S, Whose::OURS),
             NEWS_S,
         ))
     }

@@ -152,14 +152,14 @@ impl Rule for Straggler {
                 Witness::Utilization,
                 utilization,
                 AtLeast,
-                (0.5, Whose::Config),
+                (0.5, Whose::OURS),
                 5.0,
             );
         if let Some(hotter) = peers
             .temperature_c
             .and_then(|t| Some(seen.temperature_c? - t))
         {
-            let threshold = (8.0, Whose::Config);
+            let threshold = (8.0, Whose::OURS);
             proof = if hotter >= 8.0 {
                 proof.with(Witness::HotterThanPeers, hotter, AtLeast, threshold, 0.0)
             } else {

@@ -45,13 +45,16 @@ impl Rule for PowerBrake {
                     Witness::SoftwareHeatTime,
                     heat,
                     Less,
-                    (0.5, Whose::Config),
+                    (0.5, Whose::OURS),
                     10.0,
                 ),
             );
         Answer::Yes(proof)
     }
 }
+
+/// From this share of its limit on a device draws all that it may.
+const AT_LIMIT: f64 = 0.97;
 
 /// A limit below the default that binds, or clocks that are held for power well below the limit (facts, card C7). At
 /// the default limit under full load nothing is wrong.
@@ -67,17 +70,20 @@ impl Rule for PowerCap {
         let (Some(power), Some(limit)) = (seen.power_w, seen.limit_w.filter(|l| *l > 0.0)) else {
             return Answer::NotEnough;
         };
-        let Some(utilization) = front.utilization.get(0.0) else {
-            return Answer::NotEnough;
+        // A device that draws all that it may works, also where utilization is not told.
+        let busy = match front.utilization.get(0.0) {
+            Some(utilization) => utilization,
+            None if power >= AT_LIMIT * limit => 0.5,
+            None => return Answer::NotEnough,
         };
-        if utilization < 0.5 {
+        if busy < 0.5 {
             return Answer::No;
         }
         let looks = seen.looks(20.0);
         let told = front.cap.share(looks, 1);
         let by_bit = seen.bits.is_some_and(|b| b & BIT_CAP != 0) || front.cap.count(1) > 0;
         // Where reasons are read they say whether the limit binds; else the draw does.
-        let at_limit = told.is_none() && power >= 0.97 * limit;
+        let at_limit = told.is_none() && power >= AT_LIMIT * limit;
         let clock = seen.clock_ratio();
         let full = seen.default_limit_w.or(seen.plate_w).filter(|p| *p > 0.0);
         let (lowered, whose) = limits.get(T::CapLimit);
@@ -111,14 +117,28 @@ impl Rule for PowerCap {
                     Witness::PowerOfLimit,
                     power / limit,
                     AtLeast,
-                    (0.95, Whose::Config),
+                    (0.95, Whose::OURS),
                     0.0,
                 );
             return Answer::Yes(proof);
         }
+        // It draws all that it may, and nobody says what it was made for: no fault, and not to be told from one.
+        if full.is_none() && at_limit {
+            let mut proof = proof
+                .with(
+                    Witness::PowerOfLimit,
+                    power / limit,
+                    AtLeast,
+                    (AT_LIMIT, Whose::OURS),
+                    0.0,
+                )
+                .cannot_tell(Cause::None, Witness::LimitOfPlate);
+            (proof.counts, proof.can_be_sure) = (false, false);
+            return Answer::Yes(proof);
+        }
         let (held, held_whose) = limits.get(T::CapHeld);
         let slow = clock.is_some_and(|c| c < limits.value(T::LockedClock));
-        if by_bit && power < held * limit && slow && utilization >= 0.95 {
+        if by_bit && power < held * limit && slow && busy >= 0.95 {
             let proof = proof.with(
                 Witness::PowerOfLimit,
                 power / limit,

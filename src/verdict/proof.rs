@@ -1,12 +1,12 @@
 //! What a rule answers with.
 
 use crate::model::{
-    Cause, Comparison, Evidence, EvidenceKind, Rejected, Threshold, Thresholds, VerdictState,
-    Whose, Why, Witness,
+    Cause, Comparison, Config, Evidence, EvidenceKind, Rejected, Threshold, Thresholds,
+    VerdictState, Whose, Why, Witness,
 };
 
 /// Numbers of one answer at most.
-const NUMBERS: usize = 8;
+pub(super) const NUMBERS: usize = 8;
 /// Look-alikes of one answer at most.
 const TURNED_DOWN: usize = 3;
 
@@ -182,6 +182,26 @@ impl Limits {
             compute,
             max_idle_s,
         }
+    }
+
+    /// Utilization above which a second is compute, and whose that is.
+    #[must_use]
+    pub fn compute(&self) -> (f64, Whose) {
+        let own = self.compute == Config::COMPUTE;
+        (
+            self.compute,
+            if own { Whose::Article } else { Whose::Config },
+        )
+    }
+
+    /// Seconds without work after which a verdict counts, and whose they are.
+    #[must_use]
+    pub fn max_idle(&self) -> (f64, Whose) {
+        let own = self.max_idle_s == Config::MAX_IDLE.as_secs_f64();
+        (
+            self.max_idle_s,
+            if own { Whose::OURS } else { Whose::Config },
+        )
     }
 
     /// A threshold, and whose it is.

@@ -225,7 +225,7 @@ fn rests_while_peers_spin(memory: &Memory, seen: &Seen<'_>, limits: &Limits) -> 
             Witness::Utilization,
             utilization,
             Less,
-            (0.05, Whose::Config),
+            (0.05, Whose::OURS),
             lasted,
         )
         .with_some(
@@ -275,12 +275,19 @@ impl Rule for InputStarved {
         }
         let (idle, idle_whose) = limits.get(T::StarvedIdle);
         let (cpu_most, cpu_whose) = limits.get(T::StarvedCpu);
-        let long = front.rests.share(seen.looks(300.0), 15).unwrap_or(0.0);
+        let cpu = front.owner_cpu.get(5.0);
+        let pressure = front.pressure.get(5.0);
+        // Nothing but a rhythm to go by: it must be one, or have lasted for all of its five minutes. Some bursts in a
+        // minute are work.
+        let blind = cpu.is_none() && pressure.is_none();
+        let periods = front.rests.periods();
+        let steady = periods.count() >= 4 && periods.spread() < 0.25 * periods.mean();
+        let five = seen.looks(300.0);
+        let least = if blind && !steady { five } else { 15 };
+        let long = front.rests.share(five, least).unwrap_or(0.0);
         let short = front.rests.share(seen.looks(60.0), 15).unwrap_or(0.0);
         let swings = front.rests.swings(seen.looks(60.0));
         let rhythm = swings >= 3 && short >= 0.5 * idle && long >= idle && short < 0.98;
-        let cpu = front.owner_cpu.get(5.0);
-        let pressure = front.pressure.get(5.0);
         let hungry = cpu.is_some_and(|c| c >= cpu_most)
             || (pressure.is_some_and(|p| p >= 0.10) && cpu.is_none_or(|c| c >= 0.5 * cpu_most));
         // One worker at the end of its core starves a device too, wherever more cores lie idle.
@@ -294,14 +301,21 @@ impl Rule for InputStarved {
         let less = utilization < most && utilization > 0.02;
         let base = Proof::of(Cause::InputStarved);
         let mut proof = if rhythm {
-            base.with(Witness::IdleShare, long, AtLeast, (idle, idle_whose), 300.0)
-                .with(
-                    Witness::Swings,
-                    swings as f64,
-                    AtLeast,
-                    (3.0, Whose::Config),
-                    60.0,
-                )
+            let window = front.rests.len().min(five) as f64 * seen.interval_s;
+            base.with(
+                Witness::IdleShare,
+                long,
+                AtLeast,
+                (idle, idle_whose),
+                window,
+            )
+            .with(
+                Witness::Swings,
+                swings as f64,
+                AtLeast,
+                (3.0, Whose::OURS),
+                60.0,
+            )
         } else if less && hungry {
             base.with(
                 Witness::Utilization,
@@ -319,7 +333,7 @@ impl Rule for InputStarved {
                 Witness::CpuPressure,
                 pressure,
                 AtLeast,
-                (0.10, Whose::Config),
+                (0.10, Whose::OURS),
                 10.0,
             )
             .with_some(
@@ -336,7 +350,7 @@ impl Rule for InputStarved {
                     Witness::WaitingThreads,
                     waiting,
                     Less,
-                    (0.5, Whose::Config),
+                    (0.5, Whose::OURS),
                     60.0,
                 ),
             );
@@ -410,7 +424,7 @@ impl Rule for LaunchBound {
                 Witness::Utilization,
                 utilization,
                 AtLeast,
-                (0.9, Whose::Config),
+                (0.9, Whose::OURS),
                 10.0,
             )
             .with_some(
@@ -424,7 +438,7 @@ impl Rule for LaunchBound {
                 Witness::OwnerCores,
                 seen.owners.cores,
                 AtLeast,
-                (0.9, Whose::Config),
+                (0.9, Whose::OURS),
                 0.0,
             );
         let proof = match seen.dram_active {
@@ -440,13 +454,7 @@ impl Rule for LaunchBound {
             ),
             _ => proof.not(
                 Cause::CollectiveWait,
-                evidence(
-                    Witness::LinkTraffic,
-                    traffic,
-                    More,
-                    (0.0, Whose::Config),
-                    0.0,
-                ),
+                evidence(Witness::LinkTraffic, traffic, More, (0.0, Whose::OURS), 0.0),
             ),
         };
         Answer::Yes(proof)
@@ -522,17 +530,11 @@ impl Rule for Serving {
                     Witness::Utilization,
                     utilization,
                     Less,
-                    (0.65, Whose::Config),
+                    (0.65, Whose::OURS),
                     10.0,
                 )
-                .with(Witness::PowerSpan, span, Less, (0.5, Whose::Config), 10.0)
-                .with_some(
-                    Witness::MemoryUsed,
-                    held,
-                    AtLeast,
-                    (0.2, Whose::Config),
-                    0.0,
-                ),
+                .with(Witness::PowerSpan, span, Less, (0.5, Whose::OURS), 10.0)
+                .with_some(Witness::MemoryUsed, held, AtLeast, (0.2, Whose::OURS), 0.0),
         )
     }
 }

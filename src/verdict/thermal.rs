@@ -68,7 +68,7 @@ impl Rule for Thermal {
             if cap < 0.5 {
                 proof = proof.not(
                     Cause::PowerCap,
-                    evidence(Witness::PowerCapTime, cap, Less, (0.5, Whose::Config), 20.0),
+                    evidence(Witness::PowerCapTime, cap, Less, (0.5, Whose::OURS), 20.0),
                 );
             }
             return Answer::Yes(proof);

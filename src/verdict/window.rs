@@ -59,6 +59,25 @@ impl Bits {
             .unwrap_or(0)
     }
 
+    /// Looks from one begin of a yes to the next, of all that is remembered.
+    pub(crate) fn periods(&self) -> Run {
+        let (mut run, mut last) = (Run::default(), None);
+        for at in (1..self.len()).rev() {
+            let is = |at: usize| {
+                self.words
+                    .get(at / 64)
+                    .is_some_and(|w| w >> (at % 64) & 1 == 1)
+            };
+            if is(at - 1) && !is(at) {
+                if let Some(last) = last {
+                    run.take((last - at) as f64);
+                }
+                last = Some(at);
+            }
+        }
+        run
+    }
+
     fn fold(&self, looks: usize, bits: impl Fn(u64, u64) -> u64) -> usize {
         let mut left = looks.min(LOOKS);
         let mut sum = 0;

@@ -101,6 +101,30 @@ fn a_limit_that_changes_inside_one_log_is_read_step_by_step() {
             1.0,
         );
     }
+    // Up to 500 W the limit governs, at 550 and 600 W heat does; utilization is not in the log.
+    let document = diagnosed(&path, &[]);
+    let causes: Vec<&str> = said(&document, 0);
+    let capped = ["power_cap"; 5];
+    assert_eq!(causes, [&capped[..], &["thermal"; 2]].concat());
+    assert!(
+        episodes(&document).all(|e| (e["cause"] == "thermal") == e["counts"].as_bool().unwrap())
+    );
+    let verdict = &document["devices"][0]["verdict"];
+    assert_eq!(verdict["cause"], "thermal");
+    assert_eq!(verdict["state"], "throttled");
+    let sentence = verdict["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("It is too hot"), "{sentence}");
+}
+
+fn episodes(document: &Json) -> impl Iterator<Item = &Json> {
+    document["episodes"].as_array().unwrap().iter()
+}
+
+/// The causes of a device's episodes by their begin.
+fn said(document: &Json, index: u64) -> Vec<&str> {
+    let of_device =
+        episodes(document).filter(|e| e["index"] == document["devices"][index as usize]["index"]);
+    of_device.map(|e| e["cause"].as_str().unwrap()).collect()
 }
 
 #[test]
@@ -155,7 +179,12 @@ fn an_ordinary_busy_log_without_a_key_is_one_device() {
         "the log has no limit"
     );
     assert_eq!(device["plate_power_source"], "table");
-    assert_ne!(document["result"], "certain", "healthy");
+    assert_eq!(document["result"], "ok", "healthy");
+    let named = said(&document, 0);
+    assert!(
+        named.iter().all(|cause| *cause == "eval_pause"),
+        "{named:?}"
+    );
     assert_eq!(device["verdict"]["state"], "working");
 }
 
@@ -188,6 +217,14 @@ fn a_stalled_start_up_is_read_without_work_and_with_watts() {
     let held = values(&ticks, "index:0", Metric::MemoryUsed);
     let most = held.iter().copied().fold(0.0, f64::max);
     near(most / 1_048_576.0, 1700.0, 1.0);
+    // The first was woken and never worked; the second was not used.
+    let document = diagnosed(&path, &[]);
+    let verdict = |n: usize| {
+        let verdict = &document["devices"][n]["verdict"];
+        [&verdict["state"], &verdict["cause"], &verdict["confidence"]]
+    };
+    assert_eq!(verdict(0), ["stalled", "warm_up", "suspect"]);
+    assert_eq!(verdict(1), ["idle", "idle_billed", "suspect"]);
 }
 
 #[test]

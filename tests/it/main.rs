@@ -33,6 +33,7 @@ mod platform_program;
 mod platform_screen;
 mod platforms;
 mod pty;
+mod real_host;
 mod recorder;
 mod recording;
 mod refresh;

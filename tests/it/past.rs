@@ -6,7 +6,7 @@ use crate::stage::{BEGAN, Stage};
 use jiff::Timestamp;
 use nameplate::app::keymap::Key;
 use nameplate::app::playback::{Order, Player};
-use nameplate::app::{Effect, Past};
+use nameplate::app::{Effect, Past, View};
 use nameplate::model::{Config, Plates, SourceKind, Tick};
 use nameplate::record::{Limits, Writer};
 use nameplate::session::{Session, Start};
@@ -285,4 +285,67 @@ fn without_a_recording_keys_say_that_there_is_none() {
         );
     }
     assert_eq!(stage.app.entry(), None);
+}
+
+#[test]
+fn c_shows_the_charts_where_an_episode_begins() {
+    let ticks = simulated(300);
+    let begin = |watching: &Watching| {
+        let view = watching.stage.app.selection().unwrap();
+        view.episodes[0].begin
+    };
+    let first_after = |at: Timestamp| ticks.iter().find(|tick| tick.at >= at).unwrap().at;
+    let replay = Watching::replay(&ticks, 0..0);
+    let live = Watching::live(&ticks, 0..0, MONTH);
+    for (mut watching, is_live) in [(replay, false), (live, true)] {
+        watching.press(Key::End);
+        watching.press(Key::Char('v'));
+        // At the end of a replay its foot says so instead.
+        assert_eq!(watching.text().contains("c chart at its begin"), is_live);
+        let begin = begin(&watching);
+        watching.press(Key::Char('c'));
+        assert_eq!(watching.at(), first_after(begin));
+        assert_eq!(watching.stage.app.view(), View::Device);
+        assert_eq!(watching.text().contains("THE PAST: "), is_live);
+        watching.press(Key::Escape);
+        assert_eq!(watching.stage.app.view(), View::Verdicts);
+        watching.press(Key::End);
+        assert_eq!(watching.at(), ticks[299].at);
+    }
+    // What was before the recording is not in it.
+    let mut late = Watching::live(&ticks, 0..200, MONTH);
+    late.types("vc");
+    assert_eq!(late.at(), ticks[200].at);
+    assert!(late.text().contains("Nothing was recorded before this."));
+}
+
+#[test]
+fn c_says_where_there_is_nothing_to_show() {
+    let mut unrecorded = Stage::live(&simulated(60));
+    unrecorded.press(Key::Char('v'));
+    assert_eq!(unrecorded.press(Key::Char('c')), None);
+    assert_eq!(unrecorded.app.view(), View::Verdicts);
+    assert!(
+        unrecorded
+            .text(120, 40)
+            .contains("There is no recording to look into.")
+    );
+    // A device on which nothing was found has no begin.
+    let mut fine = Watching::live(&simulated(60), 0..0, MONTH);
+    fine.press(Key::Char('v'));
+    let nothing = |watching: &Watching| watching.stage.app.selection().unwrap().episodes.is_empty();
+    while !nothing(&fine) {
+        let before = fine.stage.app.selected_index();
+        fine.press(Key::Down);
+        assert_ne!(
+            fine.stage.app.selected_index(),
+            before,
+            "one of them is fine"
+        );
+    }
+    assert_eq!(fine.press(Key::Char('c')), None);
+    assert!(
+        fine.text()
+            .contains("Nothing was found on this device so far")
+    );
 }

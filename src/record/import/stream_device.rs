@@ -289,3 +289,22 @@ pub(super) fn hops(json: &Json) -> Vec<Hop> {
     };
     list.into_iter().flatten().filter_map(hop).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_raw_value_that_nobody_gave_is_not_made_up() {
+        let told = json!({
+            "power_w": null, "temperature_c": null, "clock_mhz": null,
+            "absent": {"power_w": "implausible", "temperature_c": "implausible", "clock_mhz": "implausible"},
+            "absent_detail": {"power_w": {"raw": 4_294_967_295.0}, "temperature_c": {"raw": "hot"}}
+        });
+        let raw = Absent::Implausible(4_294_967_295.0);
+        assert_eq!(number(&told, "power_w"), Err(raw));
+        assert_eq!(number(&told, "temperature_c"), Err(Absent::NotReported));
+        assert_eq!(number(&told, "clock_mhz"), Err(Absent::NotReported));
+    }
+}

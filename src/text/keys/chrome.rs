@@ -28,6 +28,7 @@ catalogue! { chrome:
     chrome_past_failed(reason);
     /// There is no recording to look into.
     chrome_no_past();
+    chrome_no_episode();
     chrome_remark_begin();
     chrome_remark_end();
     chrome_remark_end_live();
@@ -78,6 +79,7 @@ catalogue! { chrome:
     chrome_key_select();
     chrome_key_open();
     chrome_key_verdict();
+    chrome_key_episode();
     chrome_key_verdicts();
     chrome_key_pause();
     chrome_key_resume();

@@ -65,6 +65,7 @@ catalogue! { findings:
     findings_fine_head(headroom);
     findings_fine_util(util);
     findings_minute(samples);
+    findings_unjudged(facts);
     findings_nothing();
     /// Commands to type; they are the same in every language.
     findings_next_link(address);

@@ -32,6 +32,7 @@ catalogue! { help:
     help_tick_forward();
     help_event_before();
     help_event_after();
+    help_episode_begin();
     help_begin();
     help_end();
     help_go_to();

@@ -13,6 +13,9 @@ catalogue! { verdict:
     verdict_against(label, value, bound);
     verdict_cannot_tell(label);
     verdict_link_stalled();
+    verdict_too_hot();
+    verdict_at_limit();
+    verdict_start_stalled();
     verdict_drift_blind();
     verdict_per_second(value);
     verdict_per_hour(value);

@@ -506,6 +506,7 @@ fn hints(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
             Action::Faster => t.chrome_key_interval(),
             Action::StepBack if app.has_past() => Cow::Owned(format_span(app.step_seconds())),
             Action::EventBefore if app.has_past() => t.chrome_key_event(),
+            Action::EpisodeBegin => t.chrome_key_episode(),
             Action::GoTo if app.has_past() => t.chrome_key_time(),
             Action::End if app.is_past() => t.chrome_key_live(),
             Action::Copy if app.has_past() && (app.is_replay() || app.is_past()) => continue,

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod causes;
+mod mended;
 
 use super::*;
 use crate::model::*;
