@@ -99,9 +99,12 @@ fn said(value: Option<f64>) -> Reading<f64> {
     value.ok_or(Absent::NotReported)
 }
 
+/// A metric with its value, or with the reason why it has none.
+type Told = Result<(Metric, f64), (Metric, Absent)>;
+
 /// The metric of the power reading, and the reading: the firmware's, else hwmon's average, else its instant. A card
 /// that is awake draws something: zero means that it does not say.
-pub(super) fn power(unit: &Unit, blob: Option<&Blob>) -> Result<(Metric, f64), (Metric, Absent)> {
+pub(super) fn power(unit: &Unit, blob: Option<&Blob>) -> Told {
     let metric = match blob.is_some_and(|blob| blob.power_is_average) {
         true => Metric::PowerAverage,
         false => Metric::PowerInstant,
