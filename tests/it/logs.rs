@@ -376,7 +376,7 @@ fn ctrl_c_finishes_a_live_diagnosis() {
     ];
     let mut program = Program::new(&arguments).on(&fake, 0.0);
     let command = program.command.envs(fake.env());
-    let child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let child = crate::support::spawn::spawn(command.stdout(Stdio::piped())).unwrap();
     // Sampled over and over: the program watches, and listens for signals since before it did.
     let end = Instant::now() + DEADLINE;
     while fake.counts().values().max().is_none_or(|most| *most < 20) {

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::support::nvml::FakeNvml;
+use crate::support::spawn;
 use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
@@ -48,7 +49,7 @@ impl Terminal {
 
     pub(crate) fn run_with(arguments: &[&str], size: PtySize, variables: &[(&str, &str)]) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let pair = native_pty_system().openpty(size).unwrap();
+        let pair = spawn::alone(|| native_pty_system().openpty(size)).unwrap();
         let mut command = CommandBuilder::new(PROGRAM);
         command.args(arguments);
         command.env_clear();
@@ -68,7 +69,7 @@ impl Terminal {
         let modes = modes(&*pair.master);
         let mut reader = pair.master.try_clone_reader().unwrap();
         let keys = pair.master.take_writer().unwrap();
-        let child = pair.slave.spawn_command(command).unwrap();
+        let child = spawn::among_many(|| pair.slave.spawn_command(command)).unwrap();
         drop(pair.slave);
         let (sender, output) = channel();
         std::thread::spawn(move || {

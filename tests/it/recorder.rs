@@ -1,5 +1,6 @@
 //! The running recorder: killed, ended, refused.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::print_stderr, reason = "what was left out is told")]
 
 use nameplate::record::{Reader, Record};
 use std::path::Path;
@@ -10,17 +11,18 @@ use std::time::{Duration, Instant};
 fn recorder(folder: &Path) -> Child {
     let root = folder.join("root");
     std::fs::create_dir_all(&root).unwrap();
-    Command::new(env!("CARGO_BIN_EXE_nameplate"))
-        .args(["record", "--interval", "0.1s", "-o"])
-        .arg(folder.join("a.nmp"))
-        .arg("--root")
-        .arg(root)
-        .env("XDG_STATE_HOME", folder.join("state"))
-        .env("XDG_CONFIG_HOME", folder.join("config"))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+    crate::support::spawn::spawn(
+        Command::new(env!("CARGO_BIN_EXE_nameplate"))
+            .args(["record", "--interval", "0.1s", "-o"])
+            .arg(folder.join("a.nmp"))
+            .arg("--root")
+            .arg(root)
+            .env("XDG_STATE_HOME", folder.join("state"))
+            .env("XDG_CONFIG_HOME", folder.join("config"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped()),
+    )
+    .unwrap()
 }
 
 /// Numbers of the ticks of a recording that can be read by now.
@@ -65,6 +67,12 @@ fn a_killed_recorder_keeps_what_was_written_and_another_goes_on() {
     }
 }
 
+fn hangup_is_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    u64::from_str_radix(mask.unwrap().trim(), 16).unwrap() & 1 == 1
+}
+
 #[test]
 fn a_recorder_ends_cleanly_and_lets_no_second_one_in() {
     let folder = tempfile::tempdir().unwrap();
@@ -74,6 +82,11 @@ fn a_recorder_ends_cleanly_and_lets_no_second_one_in() {
         rustix::process::Signal::INT,
         rustix::process::Signal::HUP,
     ] {
+        // Under `nohup` a hangup stays ignored, in these tests as well.
+        if signal == rustix::process::Signal::HUP && hangup_is_ignored() {
+            eprintln!("ignored: this process was started with hangups ignored");
+            continue;
+        }
         let child = recorder(folder.path());
         let before = ticks(&path);
         wait_for(&path, before + 3);
@@ -103,13 +116,13 @@ fn a_recorder_in_the_background_has_a_session_of_its_own_and_is_stopped_by_name(
     let root = folder.path().join("root");
     std::fs::create_dir_all(&root).unwrap();
     let record = |option: &str| {
-        let output = Command::new(env!("CARGO_BIN_EXE_nameplate"))
-            .args(["record", option, "--interval", "0.1s", "--root"])
-            .arg(&root)
-            .env("XDG_STATE_HOME", folder.path().join("state"))
-            .env("XDG_CONFIG_HOME", folder.path().join("config"))
-            .output()
-            .unwrap();
+        let output = crate::support::spawn::output(
+            Command::new(env!("CARGO_BIN_EXE_nameplate"))
+                .args(["record", option, "--interval", "0.1s", "--root"])
+                .arg(&root)
+                .env("XDG_STATE_HOME", folder.path().join("state"))
+                .env("XDG_CONFIG_HOME", folder.path().join("config")),
+        );
         let text = |bytes| String::from_utf8(bytes).unwrap();
         // Where these tests run in a container, that is said each time.
         let said = text(output.stderr);

@@ -70,13 +70,13 @@ impl Host {
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_nameplate"))
-            .args(arguments)
-            .args(["--nvml-library", &self.library()])
-            .envs(self.variables())
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
+        crate::support::spawn::output(
+            Command::new(env!("CARGO_BIN_EXE_nameplate"))
+                .args(arguments)
+                .args(["--nvml-library", &self.library()])
+                .envs(self.variables())
+                .stdin(Stdio::null()),
+        )
     }
 }
 
