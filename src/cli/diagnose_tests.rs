@@ -280,3 +280,31 @@ fn a_live_diagnosis_ends_with_its_source_and_writes_the_document() {
     assert_eq!(document["devices"][0]["power_w"], 500.0);
     assert_eq!(document["observed_seconds"], 3.0);
 }
+
+#[test]
+fn notes_of_the_time_that_was_watched_are_in_the_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.nmp");
+    let mut simulation = Simulation::case("healthy", 1).unwrap();
+    let mut recorder = super::recorder::Recorder::open(&path, Config::default()).unwrap();
+    for n in 0..5 {
+        let mut tick = simulation.tick();
+        if n == 3 {
+            tick.events.push(Event {
+                at: tick.at,
+                device: None,
+                kind: EventKind::Mark,
+                text: "loss rose".into(),
+                data: Vec::new(),
+            });
+        }
+        recorder.take(tick).unwrap();
+    }
+    recorder.close().unwrap();
+    let file = path.to_str().unwrap();
+    let (_, json) = document(&["diagnose", file, "--format", "json"]);
+    assert_eq!(json["marks"][0]["text"], "loss rose");
+    assert!(json["marks"][0]["at"].is_string());
+    let (_, text, _) = answer(&["diagnose", file], None);
+    assert!(text.contains(": loss rose"), "{text}");
+}

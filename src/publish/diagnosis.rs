@@ -6,7 +6,8 @@ use super::number::{money, rounded, time_or_null, timestamp};
 use super::verdict::{evidence_json, next_json, rejected_json};
 use super::{Words, head};
 use crate::model::{
-    CannotSee, Confidence, DeviceKind, DeviceView, Episode, Phase, Snapshot, SourceKind,
+    CannotSee, Confidence, DeviceKind, DeviceView, Episode, Event, EventKind, Phase, Snapshot,
+    SourceKind,
 };
 use crate::text::clean;
 use jiff::Timestamp;
@@ -127,6 +128,13 @@ impl Diagnosis<'_> {
         (price / boards).checked_mul(hours)
     }
 
+    /// Notes that somebody left in the time that was watched.
+    pub(super) fn marks(&self) -> impl Iterator<Item = &Event> {
+        let within = |at: Timestamp| self.span.is_some_and(|(from, to)| from <= at && at <= to);
+        let events = self.snapshot.events.iter();
+        events.filter(move |event| event.kind == EventKind::Mark && within(event.at))
+    }
+
     pub(super) fn is_timed(&self) -> bool {
         self.span.is_some()
     }
@@ -178,6 +186,10 @@ pub fn diagnosis_json(diagnosis: &Diagnosis<'_>, words: &dyn Words) -> Json {
     put("cannot_see", blind.iter().map(cannot_see_json).collect());
     let cost = snapshot.cost.as_ref().filter(|_| diagnosis.is_timed());
     put("cost", cost.map_or(Json::Null, cost_json));
+    let marks = diagnosis
+        .marks()
+        .map(|mark| json!({"at": timestamp(mark.at), "text": clean(&mark.text)}));
+    put("marks", marks.collect());
     let warnings = diagnosis.warnings.iter().map(|(line, text)| {
         let line = (*line > 0).then_some(*line);
         json!({"line": line, "text": clean(text)})

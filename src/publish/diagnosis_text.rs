@@ -241,7 +241,23 @@ impl Text<'_> {
         }
     }
 
+    /// Notes, with their times.
+    fn marks(&mut self) {
+        let diagnosis = self.diagnosis;
+        let mut before = None;
+        for mark in diagnosis.marks() {
+            if before.is_none() && self.page.ends_with_text() {
+                self.page.line("");
+            }
+            let at = self.time(mark.at, before);
+            before = Some(mark.at);
+            let text = self.t.diagnosis_mark(at, &*mark.text).into_owned();
+            self.page.wrap("", &text);
+        }
+    }
+
     fn foot(&mut self) {
+        self.marks();
         let blind = self.words.cannot_see(self.diagnosis.snapshot);
         let warnings = self.diagnosis.warnings;
         if (!blind.is_empty() || !warnings.is_empty()) && self.page.ends_with_text() {

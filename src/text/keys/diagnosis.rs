@@ -18,6 +18,7 @@ catalogue! { diagnosis:
     diagnosis_from_to(from, to);
     diagnosis_cannot_see();
     diagnosis_line(line, text);
+    diagnosis_mark(at, text);
     diagnosis_result_ok();
     diagnosis_result_suspected(count);
     diagnosis_result_certain(count);
