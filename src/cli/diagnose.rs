@@ -192,7 +192,7 @@ async fn watch_live(
     world: &mut World,
 ) {
     // A recorder's ticks come a second's worth at a time.
-    let mut end = Instant::now().checked_add(span + FIRST_WAIT);
+    let mut end = Instant::now().checked_add(span.saturating_add(FIRST_WAIT));
     let mut answered = false;
     loop {
         let next = tokio::select! {
