@@ -28,15 +28,21 @@ pub fn set_aside(path: &Path) -> Result<PathBuf, RecordError> {
         reason,
     };
     let aside = aside.ok_or_else(|| failed("too many others are there".to_owned()))?;
-    fs::rename(path, &aside).map_err(|error| failed(error.to_string()))?;
     let log = |path: &Path| {
         let mut name = path.as_os_str().to_owned();
         name.push("-wal");
         PathBuf::from(name)
     };
-    // The log belongs to the file; where it cannot follow, it must not stay for the next one.
-    if log(path).exists() && fs::rename(log(path), log(&aside)).is_err() {
-        let _ = fs::remove_file(log(path));
+    // The log belongs to the file and has ticks in it: both go, or neither.
+    let has_log = log(path).exists();
+    if has_log {
+        fs::rename(log(path), log(&aside)).map_err(|error| failed(error.to_string()))?;
+    }
+    if let Err(error) = fs::rename(path, &aside) {
+        if has_log {
+            let _ = fs::rename(log(&aside), log(path));
+        }
+        return Err(failed(error.to_string()));
     }
     Ok(aside)
 }

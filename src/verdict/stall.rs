@@ -417,7 +417,6 @@ impl Rule for LaunchBound {
         if sm >= few || front.span.get(5.0).is_some_and(|s| s > 0.5) {
             return Answer::No;
         }
-        let traffic = seen.pcie().unwrap_or(0.0);
         let proof = Proof::of(Cause::LaunchBound)
             .with(Witness::SmActive, sm, Less, (few, whose), 10.0)
             .with(
@@ -452,10 +451,14 @@ impl Rule for LaunchBound {
                     0.0,
                 ),
             ),
-            _ => proof.not(
-                Cause::CollectiveWait,
-                evidence(Witness::LinkTraffic, traffic, More, (0.0, Whose::OURS), 0.0),
-            ),
+            // What no counter tells, or what stands still, rejects nothing.
+            _ => match seen.pcie().filter(|traffic| *traffic > 0.0) {
+                Some(traffic) => proof.not(
+                    Cause::CollectiveWait,
+                    evidence(Witness::LinkTraffic, traffic, More, (0.0, Whose::OURS), 0.0),
+                ),
+                None => proof,
+            },
         };
         Answer::Yes(proof)
     }
