@@ -266,16 +266,8 @@ impl Coordinator {
                 continue;
             }
             if now >= slot.processes.due && slot.processes.asked.is_none() && !slot.side_stuck {
-                // All at once the first time, then spread over the devices, each on its own grid so that it stays so.
-                let period = self.pace.processes;
-                let next = slot.processes.due + period;
-                slot.processes.due = if slot.processes.tried && next > now {
-                    next
-                } else {
-                    now + period / count * (i + 1)
-                };
-                slot.processes.tried = true;
-                slot.processes.asked = Some(now);
+                let place = self.pace.processes / count * (i + 1);
+                slot.processes.ask(now, &self.pace, place);
                 self.side.push(Call::Processes(slot.device.id.clone()));
             }
             if slot.pcie.needed

@@ -33,7 +33,7 @@ pub type PathReader = Arc<dyn Fn(&Path, PciAddress) -> Vec<Hop> + Send + Sync>;
 pub(crate) struct Pace {
     /// Readings that change rarely, link paths.
     pub(crate) slow: Duration,
-    /// Process lists.
+    /// Process lists; twice as long where nobody comes or goes.
     pub(crate) processes: Duration,
     /// Rates of blocking PCIe calls older than this have timed out.
     pub(crate) pcie_stale: Duration,

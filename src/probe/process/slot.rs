@@ -12,6 +12,10 @@ use std::time::{Duration, Instant};
 /// A device that was taken out of the sweep comes back after as many prompt answers in a row.
 const PROMPT_ANSWERS: u32 = 3;
 
+/// Memory of a device that comes or goes when a process does: a CUDA context takes some hundred MiB, and what jitters is less
+/// (facts on contexts: 200 to 600 MiB).
+const MEMORY_STEP: f64 = 64.0 * 1024.0 * 1024.0;
+
 /// One device: its row stays for as long as the library lists it, whatever it answers.
 pub(super) struct Slot {
     pub(super) device: Arc<Device>,
@@ -61,7 +65,47 @@ pub(super) struct Processes {
     pub(super) asked: Option<Instant>,
     /// It was asked at least once.
     pub(super) tried: bool,
+    /// The last two lists held the same processes.
+    steady: bool,
+    /// One round is left out, as nobody came or went.
+    rests: bool,
+    /// Memory in use before it was asked, and by the newest sample.
+    memory: [Reading<f64>; 2],
     newest: Option<Reading<Vec<DeviceProcess>>>,
+}
+
+impl Processes {
+    /// Notes that it is asked now, and when it is again: all at once the first time, then spread over the devices, each on
+    /// its own grid so that it stays so. The list is the driver's dearest call, so a round is left out while the same
+    /// processes are there.
+    pub(super) fn ask(&mut self, now: Instant, pace: &Pace, place: Duration) {
+        let next = self.due + pace.processes;
+        self.due = if self.tried && next > now {
+            next
+        } else {
+            now + place
+        };
+        let [before, newest] = &mut self.memory;
+        *before = *newest;
+        self.rests = self.tried && self.steady && newest.is_ok();
+        if self.rests {
+            self.due += pace.processes;
+        }
+        self.tried = true;
+        self.asked = Some(now);
+    }
+
+    /// Looks at the memory in use: where it changed, somebody may have come or gone, and no round is left out.
+    fn notice(&mut self, newest: Reading<f64>, pace: &Pace) {
+        self.memory[1] = newest;
+        let step = match self.memory {
+            [Ok(before), Ok(newest)] => (newest - before).abs() >= MEMORY_STEP,
+            [before, newest] => before.is_ok() != newest.is_ok(),
+        };
+        if step && std::mem::take(&mut self.rests) {
+            self.due -= pace.processes;
+        }
+    }
 }
 
 impl Own {
@@ -100,6 +144,9 @@ impl Slot {
                 due: now,
                 asked: None,
                 tried: false,
+                steady: false,
+                rests: false,
+                memory: [Err(Absent::NotReported); 2],
                 newest: None,
             },
             path: Vec::new(),
@@ -150,6 +197,7 @@ impl Slot {
                     changes.push(Change::Answers(self.device.id.clone()));
                 }
                 self.merge_pcie(&mut readings, now, pace);
+                self.processes.notice(readings.get(Metric::MemoryUsed), pace);
                 self.newest = Some(Sample {
                     device: self.device.id.clone(),
                     at,
@@ -216,6 +264,11 @@ impl Slot {
         list: Reading<Vec<DeviceProcess>>,
         changes: &mut Vec<Change>,
     ) {
+        let pids = |list: &[DeviceProcess]| -> Vec<u32> { list.iter().map(|p| p.pid).collect() };
+        self.processes.steady = match (&self.processes.newest, &list) {
+            (Some(Ok(before)), Ok(now)) => pids(before) == pids(now),
+            _ => false,
+        };
         if self.processes.newest.as_ref() != Some(&list) {
             changes.push(Change::Processes(self.device.id.clone(), list.clone()));
             self.processes.newest = Some(list);
@@ -247,5 +300,55 @@ impl Slot {
         if own.prompt >= PROMPT_ANSWERS {
             self.own = None;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
+
+    /// Seconds at which the list is asked, of a device whose memory in use and processes are given by the second.
+    fn asked(memory: impl Fn(u64) -> Reading<f64>, pid: impl Fn(u64) -> u32) -> Vec<u64> {
+        let (begin, pace) = (Instant::now(), Pace::default());
+        let device = crate::probe::process::tests::device("a", 0);
+        let mut slot = Slot::new(device, begin, &pace);
+        (0..40)
+            .filter(|second| {
+                let now = begin + Duration::from_secs(*second);
+                slot.processes.notice(memory(*second), &pace);
+                let due = now >= slot.processes.due;
+                if due {
+                    slot.processes.ask(now, &pace, Duration::from_secs(2));
+                    let process = DeviceProcess {
+                        pid: pid(*second),
+                        memory_bytes: Ok(1e9),
+                        utilization_ratio: Ok(*second as f64 / 100.0),
+                        instance: None,
+                        graphics: false,
+                    };
+                    slot.processes.asked = None;
+                    slot.accept_processes(Ok(vec![process]), &mut Vec::new());
+                }
+                due
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_list_of_the_same_processes_is_asked_half_as_often_until_memory_comes_or_goes() {
+        let steady = asked(|_| Ok(8.0 * GIB), |_| 7);
+        assert_eq!(steady, [0, 2, 7, 17, 27, 37]);
+        // One that jitters by less than a process is steady.
+        let jitters = asked(|second| Ok(8.0 * GIB + (second % 3) as f64 * 1e6), |_| 7);
+        assert_eq!(jitters, steady);
+        // A process ends in the 20th second, and another holds memory from the 24th.
+        let left = |second| Ok(if (20..24).contains(&second) { 0.0 } else { 8.0 * GIB });
+        assert_eq!(asked(left, |_| 7), [0, 2, 7, 17, 22, 27, 37]);
+        // Others each time, or memory that nobody tells: every round.
+        let every = [0, 2, 7, 12, 17, 22, 27, 32, 37];
+        assert_eq!(asked(|_| Ok(8.0 * GIB), |second| second as u32), every);
+        assert_eq!(asked(|_| Err(Absent::NotSupported), |_| 7), every);
     }
 }
