@@ -4,6 +4,7 @@ use super::host_source::HostSource;
 use crate::model::{Host, HostSample, ProbeReport, Process};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often the bus is looked at: devices seldom come and go.
@@ -27,9 +28,37 @@ pub(super) enum HostNews {
 /// Looks for devices that no probe reads.
 pub(super) type Look = Box<dyn Fn() -> Vec<ProbeReport> + Send>;
 
+/// Where a sample lies until it is fetched: nobody is woken for it who waits for devices all the same.
+#[derive(Default)]
+struct Tray(Mutex<Lying>);
+
+#[derive(Default)]
+struct Lying {
+    sample: Option<Box<HostSample>>,
+    /// It is waited for: it is delivered.
+    wanted: bool,
+}
+
+impl Tray {
+    fn lock(&self) -> MutexGuard<'_, Lying> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lays a sample down; gives it back where it is wanted at once.
+    fn lay(&self, sample: Box<HostSample>) -> Option<Box<HostSample>> {
+        let mut lying = self.lock();
+        if lying.wanted {
+            return Some(sample);
+        }
+        lying.sample = Some(sample);
+        None
+    }
+}
+
 /// Our side of the thread.
 pub(super) struct HostWorker {
     requests: Sender<Request>,
+    tray: Arc<Tray>,
     sampling: bool,
     sampling_now: bool,
     listing: bool,
@@ -43,26 +72,39 @@ impl HostWorker {
         deliver: impl Fn(HostNews) -> bool + Send + 'static,
     ) -> std::io::Result<Self> {
         let (requests, asked) = channel();
+        let tray = Arc::new(Tray::default());
+        let there = Arc::clone(&tray);
         std::thread::Builder::new()
             .name("host".to_owned())
             .spawn(move || {
                 // A panic in a reader of files ends this thread; the host is then absent, the rest goes on.
-                let _ = catch_unwind(AssertUnwindSafe(|| serve(source, &look, &asked, &deliver)));
+                let _ = catch_unwind(AssertUnwindSafe(|| serve(source, &look, &asked, &there, &deliver)));
             })?;
         Ok(Self {
             requests,
+            tray,
             sampling: false,
             sampling_now: false,
             listing: false,
         })
     }
 
-    /// Asks for a sample unless one is on its way.
+    /// Asks for a sample unless one is on its way. It lies ready until it is fetched.
     pub(super) fn ask_sample(&mut self) {
         self.sampling_now = !self.sampling;
         if !self.sampling {
+            self.tray.lock().wanted = false;
             self.sampling = self.requests.send(Request::Sample).is_ok();
         }
+    }
+
+    /// The sample that was asked for, where it lies ready; else it is delivered as soon as it is there.
+    pub(super) fn fetch_sample(&mut self) -> Option<HostSample> {
+        let mut lying = self.tray.lock();
+        let sample = lying.sample.take();
+        lying.wanted = sample.is_none();
+        self.sampling &= sample.is_none();
+        sample.map(|sample| *sample)
     }
 
     /// Asks what the host says of these processes; `false` if that is still on its way from before.
@@ -98,6 +140,7 @@ fn serve(
     mut source: Box<dyn HostSource>,
     look: &Look,
     asked: &Receiver<Request>,
+    tray: &Tray,
     deliver: &dyn Fn(HostNews) -> bool,
 ) {
     let mut wanted = deliver(HostNews::Host(source.host()));
@@ -115,7 +158,9 @@ fn serve(
             seen = Some((Instant::now(), reports));
         }
         wanted &= match asked.recv() {
-            Ok(Request::Sample) => deliver(HostNews::Sample(Box::new(source.sample()))),
+            Ok(Request::Sample) => tray
+                .lay(Box::new(source.sample()))
+                .is_none_or(|sample| deliver(HostNews::Sample(sample))),
             Ok(Request::Processes(pids)) => deliver(HostNews::Processes(source.processes(&pids))),
             Err(_) => false,
         };

@@ -173,6 +173,8 @@ impl Run {
             self.dropped += missed;
             self.ask();
             let limit = boot_now().plus(answer_limit(self.interval));
+            self.gather(Some(limit), Self::probes_are_in)?;
+            self.fetch_host_sample();
             self.gather(Some(limit), Self::all_are_in)?;
             self.ask_who_they_are(limit)?;
             self.emit()?;
@@ -189,6 +191,7 @@ impl Run {
         if let Some(host) = &mut self.host {
             host.ask_sample();
         }
+        self.fetch_host_sample();
         let early = begun.plus(EARLY_WAIT);
         self.poll_probes();
         let held = std::mem::take(&mut self.gathered);
@@ -256,8 +259,19 @@ impl Run {
         Ok(())
     }
 
-    fn all_are_in(&self) -> bool {
+    fn probes_are_in(&self) -> bool {
         !self.probes.iter().any(Supervisor::is_waited_for)
+    }
+
+    /// The host is the quicker one as a rule: its sample lies ready when the probes are in.
+    fn fetch_host_sample(&mut self) {
+        if let Some(sample) = self.host.as_mut().and_then(HostWorker::fetch_sample) {
+            self.host_sample = Some(sample);
+        }
+    }
+
+    fn all_are_in(&self) -> bool {
+        self.probes_are_in()
             && !self.host.as_ref().is_some_and(HostWorker::is_waited_for)
     }
 

@@ -9,7 +9,7 @@ use crate::model::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::OpenOptions;
-use std::io;
+use std::io::{self, BufReader};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 
 /// A probe that has answered nothing for this long (or three intervals) is called unresponsive.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// Room for the answer of some sixteen devices, so that one read takes it in.
+const REPLY: usize = 16 << 10;
 /// Longest wait of a write into a socket that nobody reads.
 const WRITE_LIMIT: Duration = Duration::from_millis(50);
 
@@ -426,15 +428,16 @@ impl Drop for Supervisor {
 }
 
 /// The reader thread's life.
-fn read_replies(mut socket: UnixStream, child: Option<Child>, start: u64, deliver: &Deliver) {
+fn read_replies(socket: UnixStream, child: Option<Child>, start: u64, deliver: &Deliver) {
     let mut body = Vec::new();
+    let mut socket = BufReader::with_capacity(REPLY, socket);
     let error = loop {
         match receive::<Reply>(&mut socket, &mut body) {
             Ok(reply) => deliver(start, News::Reply(Box::new(reply))),
             Err(error) => break error,
         }
     };
-    let _ = socket.shutdown(Shutdown::Both);
+    let _ = socket.get_ref().shutdown(Shutdown::Both);
     let end = child.and_then(|child| reap(child, &error));
     let why = match (end, error) {
         (Some(end), WireError::Closed) => format!("ended ({end})"),

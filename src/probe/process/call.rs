@@ -2,6 +2,7 @@
 
 use super::PathReader;
 use super::coordinator::Message;
+use super::inbox::Post;
 use crate::model::{Device, DeviceId, DeviceProcess, Hop, Metric, ProbeReport, Reading, Readings};
 use crate::probe::clock::boot_now;
 use crate::probe::vendor::{Answer, Opened, Vendor};
@@ -9,7 +10,6 @@ use crate::units::MonoTime;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 /// A call to make.
@@ -124,7 +124,7 @@ fn make(vendor: &dyn Vendor, root: &std::path::Path, path: &PathReader, call: Ca
 const EVENT_WAIT: Duration = Duration::from_secs(2);
 
 /// Hands the driver's events on until there are none to come, or nobody wants them.
-pub(super) fn forward_events(vendor: &dyn Vendor, post: &Sender<Message>) {
+pub(super) fn forward_events(vendor: &dyn Vendor, post: &Post) {
     loop {
         let begun = Instant::now();
         let waited = catch_unwind(AssertUnwindSafe(|| vendor.wait_events(EVENT_WAIT)));

@@ -2,6 +2,7 @@
 
 use super::Pace;
 use super::call::{Call, Key, Outcome, Work};
+use super::inbox::{Inbox, Post};
 use super::lane::{Lane, Wake};
 use super::slot::Slot;
 use crate::model::{Absent, Change, Event, ProbeReport};
@@ -13,7 +14,6 @@ use crate::units::MonoTime;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 /// Threads at blocking PCIe calls.
@@ -22,6 +22,9 @@ const PCIE_LANES: usize = 4;
 const LEFT_BEHIND_MAX: usize = 4;
 /// The first answer may wait for the library to open.
 const FIRST_REPLY: Duration = Duration::from_millis(950);
+
+/// Polls that come this often fetch what the slow lane has.
+const SOON: Duration = Duration::from_secs(2);
 
 /// What the coordinator hears.
 pub(super) enum Message {
@@ -58,7 +61,7 @@ pub(super) struct Pending {
 pub(super) struct Coordinator {
     vendor: Arc<dyn Vendor>,
     pub(super) work: Work,
-    pub(super) post: Sender<Message>,
+    pub(super) post: Post,
     pub(super) pace: Pace,
     interval: Duration,
     pub(super) library: Library,
@@ -96,7 +99,7 @@ impl Coordinator {
     pub(super) fn new(
         vendor: Arc<dyn Vendor>,
         work: Work,
-        post: Sender<Message>,
+        post: Post,
         pace: Pace,
         interval: Duration,
     ) -> Self {
@@ -137,22 +140,12 @@ impl Coordinator {
     /// Until the socket is closed or a stop comes.
     pub(super) fn run(
         mut self,
-        inbox: &Receiver<Message>,
+        inbox: &mut Inbox,
         mut socket: UnixStream,
     ) -> Result<(), WireError> {
         self.open_if_wanted(Instant::now());
         loop {
-            let message = match self.wait(Instant::now()) {
-                Some(wait) => match inbox.recv_timeout(wait) {
-                    Ok(message) => Some(message),
-                    Err(RecvTimeoutError::Timeout) => None,
-                    Err(RecvTimeoutError::Disconnected) => return Ok(()),
-                },
-                None => match inbox.recv() {
-                    Ok(message) => Some(message),
-                    Err(_) => return Ok(()),
-                },
-            };
+            let message = inbox.next(self.wait(Instant::now()));
             let now = Instant::now();
             match message {
                 Some(Message::End(end)) => return end,
@@ -206,6 +199,10 @@ impl Coordinator {
             deadline: now + limit,
         });
         self.drain(now);
+        // What is known already can wait for the next poll, where that is soon.
+        let can_wait = interval <= SOON && self.slots.iter().all(Slot::is_known);
+        let wake = if can_wait { Wake::Never } else { Wake::Each };
+        self.side.wake(wake);
         self.open_if_wanted(now);
         if self.library.open && self.library.opening.is_none() {
             self.ask_beside_the_sweep(now);

@@ -2,8 +2,8 @@
 
 use super::call::{Call, Key, Outcome, Work};
 use super::coordinator::Message;
+use super::inbox::Post;
 use std::collections::VecDeque;
-use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -30,8 +30,7 @@ struct Shared {
     state: Mutex<State>,
     ready: Condvar,
     work: Work,
-    post: Sender<Message>,
-    wake: Wake,
+    post: Post,
 }
 
 struct State {
@@ -40,6 +39,7 @@ struct State {
     done: Vec<Outcome>,
     /// Number of the thread in charge; another one that comes back is late.
     in_charge: u64,
+    wake: Wake,
     closed: bool,
 }
 
@@ -76,7 +76,7 @@ impl Shared {
             }
             state.current = None;
             state.done.push(outcome);
-            let wake = match self.wake {
+            let wake = match state.wake {
                 Wake::Each => true,
                 Wake::Idle => state.queue.is_empty(),
                 Wake::Never => false,
@@ -89,12 +89,13 @@ impl Shared {
 }
 
 impl Lane {
-    pub(super) fn new(name: &'static str, wake: Wake, work: Work, post: Sender<Message>) -> Self {
+    pub(super) fn new(name: &'static str, wake: Wake, work: Work, post: Post) -> Self {
         let state = State {
             queue: VecDeque::new(),
             current: None,
             done: Vec::new(),
             in_charge: 0,
+            wake,
             closed: false,
         };
         Self {
@@ -104,7 +105,6 @@ impl Lane {
                 ready: Condvar::new(),
                 work,
                 post,
-                wake,
             }),
             unmanned: true,
         }
@@ -117,6 +117,11 @@ impl Lane {
             self.man();
         }
         self.shared.ready.notify_one();
+    }
+
+    /// Wakes the coordinator otherwise from now on.
+    pub(super) fn wake(&self, wake: Wake) {
+        self.shared.lock().wake = wake;
     }
 
     fn man(&mut self) {

@@ -1,13 +1,14 @@
 //! The probe process: opens a vendor's library, samples when it is polled, and never lets one device's call that does
 //! not return hold up the others, the answer or its own end.
 //!
-//! Threads: the coordinator (decides and answers), a reader of the socket, the sweep, the slow lane (rare readings, paths,
+//! Threads: the coordinator (hears, decides and answers), the sweep, the slow lane (rare readings, paths,
 //! process lists), four lanes for blocking PCIe calls, one that opens the library, one that waits for events. A call past
 //! its deadline keeps its thread; the sweep then goes on with a new one and the device has its own thread from then on.
-//! At most four such threads are left behind beside the sweep, so that their number is bounded by devices + 18.
+//! At most four such threads are left behind beside the sweep, so that their number is bounded by devices + 17.
 
 mod call;
 mod coordinator;
+mod inbox;
 mod lane;
 mod outcomes;
 mod slot;
@@ -15,14 +16,15 @@ mod slot;
 pub(crate) mod tests;
 
 use super::vendor::Vendor;
-use super::wire::{Hello, Request, WireError, receive};
+use super::wire::{Hello, Request, WireError};
 use crate::model::{Hop, PciAddress};
 use coordinator::{Coordinator, Message};
+use inbox::Inbox;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 /// Reads the way from a device to the root port, below a root directory.
@@ -82,17 +84,13 @@ pub(crate) fn serve_at(
 ) -> Result<(), WireError> {
     // A parent that is stopped does not read; answers to its few polls fit the socket's buffer all the same.
     socket.set_write_timeout(Some(Duration::from_secs(5)))?;
-    let (post, inbox) = channel();
-    let reader = (socket.try_clone()?, post.clone());
-    std::thread::Builder::new()
-        .name("requests".to_owned())
-        .spawn(move || read_requests(reader.0, &reader.1))?;
+    let (post, mut inbox) = Inbox::new(socket.try_clone()?)?;
     let close = pace.close;
-    let served = match hello(&inbox) {
+    let served = match hello(&mut inbox) {
         Ok(Some(hello)) => {
             let work = call::work(Arc::clone(&vendor), hello.root, path);
             Coordinator::new(Arc::clone(&vendor), work, post, pace, hello.interval)
-                .run(&inbox, socket)
+                .run(&mut inbox, socket)
         }
         Ok(None) => Ok(()),
         Err(error) => Err(error),
@@ -131,29 +129,13 @@ fn end_process() {
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
 }
 
-fn read_requests(mut socket: UnixStream, post: &Sender<Message>) {
-    let mut body = Vec::new();
-    loop {
-        let message = match receive(&mut socket, &mut body) {
-            Ok(Request::Stop) | Err(WireError::Closed) => Message::End(Ok(())),
-            Ok(request) => Message::Request(request),
-            Err(error) => Message::End(Err(error)),
-        };
-        let last = matches!(message, Message::End(_));
-        if post.send(message).is_err() || last {
-            return;
-        }
-    }
-}
-
 /// Waits for the first request that counts.
-fn hello(inbox: &Receiver<Message>) -> Result<Option<Hello>, WireError> {
+fn hello(inbox: &mut Inbox) -> Result<Option<Hello>, WireError> {
     loop {
-        match inbox.recv() {
-            Ok(Message::Request(Request::Hello(hello))) => return Ok(Some(hello)),
-            Ok(Message::End(end)) => return end.map(|()| None),
-            Ok(_) => {}
-            Err(_) => return Ok(None),
+        match inbox.next(None) {
+            Some(Message::Request(Request::Hello(hello))) => return Ok(Some(hello)),
+            Some(Message::End(end)) => return end.map(|()| None),
+            _ => {}
         }
     }
 }

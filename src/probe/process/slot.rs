@@ -158,6 +158,11 @@ impl Slot {
         self.silent.is_none() && !self.out
     }
 
+    /// Whether the rare readings and a process list have been there, or the reason why not.
+    pub(super) fn is_known(&self) -> bool {
+        self.slow.tried && self.processes.newest.is_some()
+    }
+
     /// Says once that it does not answer, and again only for another reason.
     pub(super) fn silence(&mut self, why: Absent, since: MonoTime, changes: &mut Vec<Change>) {
         if self.silent != Some(why) {
