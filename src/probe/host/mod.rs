@@ -30,6 +30,12 @@ use std::path::{Path, PathBuf};
 /// Seconds after which limits, interfaces and ports are looked up again.
 const LOOK_AGAIN: f64 = 10.0;
 
+/// The kernel makes the load anew every five seconds (LOAD_FREQ in include/linux/sched/loadavg.h), and the shares of pressure
+/// every two (PSI_FREQ in kernel/sched/psi.c): in between the same is read again. Somewhat less, so that no change is missed
+/// for a tick that comes early.
+const LOAD_KEEPS: f64 = 4.5;
+const PRESSURE_KEEPS: f64 = 1.8;
+
 /// Bytes of a file of a few lines.
 const LONGEST: u64 = 4096;
 
@@ -42,6 +48,8 @@ pub struct HostProbe {
     layout: Option<Layout>,
     last: Option<MonoTime>,
     cpu: Growth<(), 2>,
+    load: Option<(MonoTime, Reading<f64>)>,
+    pressure: Option<(MonoTime, Pressures)>,
     periods: Growth<(), 2>,
     network: Growth<String, 2>,
     tcp: Growth<(), 2>,
@@ -49,6 +57,16 @@ pub struct HostProbe {
     infiniband: Growth<PathBuf, 2>,
     infiniband_errors: Growth<PathBuf, 1>,
     processes: Processes,
+}
+
+/// Shares of the last ten seconds in which tasks stalled, and whose.
+#[derive(Debug, Clone, Copy)]
+struct Pressures {
+    scope: Reading<PsiScope>,
+    cpu_some: Reading<f64>,
+    io_some: Reading<f64>,
+    io_full: Reading<f64>,
+    memory_full: Reading<f64>,
 }
 
 /// What changes rarely, and when it was looked up.
@@ -87,6 +105,8 @@ impl HostProbe {
             layout: None,
             last: None,
             cpu: Growth::default(),
+            load: None,
+            pressure: None,
             periods: Growth::default(),
             network: Growth::default(),
             tcp: Growth::default(),
@@ -110,7 +130,7 @@ impl HostProbe {
         }
     }
 
-    fn cpu(&mut self, sample: &mut HostSample) {
+    fn cpu(&mut self, sample: &mut HostSample, at: MonoTime) {
         // The first line is all that is needed of a file that has one for each core and interrupt.
         let path = self.files.path("/proc/stat");
         let ticks = match self.files.read_again(&path, 1024) {
@@ -121,10 +141,15 @@ impl HostProbe {
             .cpu
             .step_one(ticks)
             .and_then(|[busy, idle]| share(busy, busy.saturating_add(idle)));
-        sample.load1 = match self.files.read("/proc/loadavg") {
-            Ok(text) => system::load1(&text).ok_or(Absent::NotReported),
-            Err(why) => Err(why),
-        };
+        let kept = kept(self.load, at, LOAD_KEEPS);
+        sample.load1 = kept.unwrap_or_else(|| {
+            let load = match self.files.read("/proc/loadavg") {
+                Ok(text) => system::load1(&text).ok_or(Absent::NotReported),
+                Err(why) => Err(why),
+            };
+            self.load = Some((at, load));
+            load
+        });
     }
 
     fn memory(&mut self, sample: &mut HostSample, limits: &Limits) {
@@ -158,8 +183,21 @@ impl HostProbe {
         }
     }
 
+    fn pressure(&mut self, sample: &mut HostSample, limits: &Limits, at: MonoTime) {
+        let pressures = kept(self.pressure, at, PRESSURE_KEEPS).unwrap_or_else(|| {
+            let pressures = self.pressures(limits);
+            self.pressure = Some((at, pressures));
+            pressures
+        });
+        sample.psi_scope = pressures.scope;
+        sample.psi_cpu_some_ratio = pressures.cpu_some;
+        sample.psi_io_some_ratio = pressures.io_some;
+        sample.psi_io_full_ratio = pressures.io_full;
+        sample.psi_memory_full_ratio = pressures.memory_full;
+    }
+
     /// Our own group's pressure where any of it can be read, else the host's.
-    fn pressure(&mut self, sample: &mut HostSample, limits: &Limits) {
+    fn pressures(&mut self, limits: &Limits) -> Pressures {
         let host = self.files.path("/proc/pressure");
         let own = limits
             .pressure
@@ -176,19 +214,26 @@ impl HostProbe {
             };
             let (cpu, io, memory) = (read("cpu"), read("io"), read("memory"));
             let known = |ratio: Option<f64>| ratio.ok_or(Absent::NotReported);
-            sample.psi_cpu_some_ratio = cpu.and_then(|cpu| known(cpu.some));
-            sample.psi_io_some_ratio = io.and_then(|io| known(io.some));
-            sample.psi_io_full_ratio = io.and_then(|io| known(io.full));
-            sample.psi_memory_full_ratio = memory.and_then(|memory| known(memory.full));
             if cpu.is_ok() || io.is_ok() || memory.is_ok() {
-                sample.psi_scope = Ok(scope);
-                return;
+                return Pressures {
+                    scope: Ok(scope),
+                    cpu_some: cpu.and_then(|cpu| known(cpu.some)),
+                    io_some: io.and_then(|io| known(io.some)),
+                    io_full: io.and_then(|io| known(io.full)),
+                    memory_full: memory.and_then(|memory| known(memory.full)),
+                };
             }
             if let Err(reason) = cpu {
                 why = reason;
             }
         }
-        sample.psi_scope = Err(why);
+        Pressures {
+            scope: Err(why),
+            cpu_some: Err(why),
+            io_some: Err(why),
+            io_full: Err(why),
+            memory_full: Err(why),
+        }
     }
 
     fn throttling(&mut self, sample: &mut HostSample, limits: &Limits) {
@@ -294,9 +339,9 @@ impl HostSource for HostProbe {
             .filter(|seconds| *seconds > 0.0);
         let mut layout = self.layout(at);
         let mut sample = HostSample::default();
-        self.cpu(&mut sample);
+        self.cpu(&mut sample, at);
         self.memory(&mut sample, &layout.limits);
-        self.pressure(&mut sample, &layout.limits);
+        self.pressure(&mut sample, &layout.limits, at);
         self.throttling(&mut sample, &layout.limits);
         self.network(&mut sample, &mut layout, seconds);
         self.storage(&mut sample, seconds);
@@ -317,6 +362,12 @@ impl HostSource for HostProbe {
         };
         self.processes.look(&mut self.files, now, pids)
     }
+}
+
+/// What was read at an instant, unless it is older than it keeps.
+fn kept<T: Copy>(read: Option<(MonoTime, T)>, now: MonoTime, keeps: f64) -> Option<T> {
+    let fresh = |at: MonoTime| (0.0..keeps).contains(&now.seconds_since(at));
+    read.filter(|(at, _)| fresh(*at)).map(|(_, value)| value)
 }
 
 /// A part of a whole; of nothing there is no share.

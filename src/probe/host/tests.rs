@@ -286,6 +286,26 @@ fn a_limit_that_changes_is_seen() {
 }
 
 #[test]
+fn what_the_kernel_has_not_made_anew_is_not_read_anew() {
+    let some = |percent| format!("some avg10={percent}.00 avg60=0 avg300=0 total=1\n");
+    let tree = Tree::new(&[]);
+    let clock = Clock::default();
+    let mut probe = clock.probe(&tree);
+    let seen = (0..7).map(|second: u64| {
+        clock.set(second);
+        tree.write("/proc/loadavg", &format!("{second}.00 1 1 1/1 1"));
+        tree.write("/proc/pressure/cpu", &some(second));
+        let sample = probe.sample();
+        let hundredths = sample.psi_cpu_some_ratio.unwrap() * 100.0;
+        (sample.load1.unwrap(), hundredths.round())
+    });
+    let seen: Vec<(f64, f64)> = seen.collect();
+    let load = [0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 5.0];
+    let pressure = [0.0, 0.0, 2.0, 2.0, 4.0, 4.0, 6.0];
+    assert_eq!(seen, load.into_iter().zip(pressure).collect::<Vec<_>>());
+}
+
+#[test]
 fn this_machine_is_plausible() {
     let mut probe = HostProbe::new(Path::new("/"));
     let host = probe.host();
