@@ -199,10 +199,6 @@ impl Coordinator {
             deadline: now + limit,
         });
         self.drain(now);
-        // What is known already can wait for the next poll, where that is soon.
-        let can_wait = interval <= SOON && self.slots.iter().all(Slot::is_known);
-        let wake = if can_wait { Wake::Never } else { Wake::Each };
-        self.side.wake(wake);
         self.open_if_wanted(now);
         if self.library.open && self.library.opening.is_none() {
             self.ask_beside_the_sweep(now);
@@ -243,6 +239,10 @@ impl Coordinator {
 
     /// Queues what is due of the rare readings, process lists and blocking PCIe calls.
     pub(super) fn ask_beside_the_sweep(&mut self, now: Instant) {
+        // What is known already can wait for the next poll, where that is soon.
+        let can_wait = self.interval <= SOON && self.slots.iter().all(Slot::is_known);
+        let wake = if can_wait { Wake::Never } else { Wake::Each };
+        self.side.wake(wake);
         let count = u32::try_from(self.slots.len().max(1)).unwrap_or(u32::MAX);
         for (i, slot) in (0_u32..).zip(&mut self.slots) {
             if !slot.answers() || slot.side_stuck {
