@@ -78,7 +78,9 @@ impl HostWorker {
             .name("host".to_owned())
             .spawn(move || {
                 // A panic in a reader of files ends this thread; the host is then absent, the rest goes on.
-                let _ = catch_unwind(AssertUnwindSafe(|| serve(source, &look, &asked, &there, &deliver)));
+                let _ = catch_unwind(AssertUnwindSafe(|| {
+                    serve(source, &look, &asked, &there, &deliver)
+                }));
             })?;
         Ok(Self {
             requests,

@@ -271,8 +271,7 @@ impl Run {
     }
 
     fn all_are_in(&self) -> bool {
-        self.probes_are_in()
-            && !self.host.as_ref().is_some_and(HostWorker::is_waited_for)
+        self.probes_are_in() && !self.host.as_ref().is_some_and(HostWorker::is_waited_for)
     }
 
     /// Takes in what comes until `done`, or until `limit`, or (without one) until the next tick is due.

@@ -16,6 +16,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+/// Devices whose PCIe rates are asked by blocking calls in each round: more of them take turns. Each takes 40 ms of a driver
+/// that may serve one call at a time (facts: 20 ms a direction).
+const PCIE_DEVICES: u32 = 32;
+const PCIE_ROUND: Duration = Duration::from_millis(900);
 /// Threads at blocking PCIe calls.
 const PCIE_LANES: usize = 4;
 /// Threads that may be left behind with a call beside the sweep.
@@ -72,6 +76,11 @@ pub(super) struct Coordinator {
     sweep_stuck: bool,
     pub(super) sweep_reopen: bool,
     pub(super) hold_until: Option<Instant>,
+    /// A sweep has ended since the library was opened: no process list is asked before, as a driver that makes one call
+    /// after another would let the first sweep wait for all of them.
+    pub(super) swept: bool,
+    /// The first answer waits so long for the first process lists.
+    lists_until: Option<Instant>,
     side: Lane,
     pcie: Vec<Lane>,
     pub(super) left_behind: usize,
@@ -120,6 +129,8 @@ impl Coordinator {
             sweep_stuck: false,
             sweep_reopen: false,
             hold_until: None,
+            swept: false,
+            lists_until: None,
             side: lane("slow", Wake::Each),
             pcie: (0..PCIE_LANES).map(|_| lane("pcie", Wake::Never)).collect(),
             left_behind: 0,
@@ -170,7 +181,7 @@ impl Coordinator {
         let sweep = (!self.sweep.is_idle())
             .then(|| self.sweep.busy_since().unwrap_or(now) + self.sweep_deadline());
         let reply = self.pending.as_ref().map(|pending| pending.deadline);
-        [sweep, reply, self.hold_until]
+        [sweep, reply, self.hold_until, self.lists_until]
             .into_iter()
             .flatten()
             .min()
@@ -262,16 +273,20 @@ impl Coordinator {
             if !slot.answers() {
                 continue;
             }
-            if now >= slot.processes.due && slot.processes.asked.is_none() && !slot.side_stuck {
+            let is_due = self.swept && now >= slot.processes.due;
+            if is_due && slot.processes.asked.is_none() && !slot.side_stuck {
                 let place = self.pace.processes / count * (i + 1);
                 slot.processes.ask(now, &self.pace, place);
                 self.side.push(Call::Processes(slot.device.id.clone()));
             }
             if slot.pcie.needed
                 && slot.pcie.asked.is_none()
+                && now >= slot.pcie.due
                 && let Some(lane) = self.pcie.iter_mut().min_by_key(|lane| lane.load())
             {
                 slot.pcie.asked = Some(now);
+                // A little early, so that a poll that comes early is not left out.
+                slot.pcie.due = now + PCIE_ROUND * (count / PCIE_DEVICES);
                 lane.push(Call::Pcie(slot.device.id.clone()));
             }
         }
@@ -361,6 +376,10 @@ impl Coordinator {
             // Results that came between the drain and this look.
             self.drain(now);
             self.sweeping = false;
+            if !self.swept {
+                self.swept = true;
+                self.lists_until = Some(now + self.pace.hold / 2);
+            }
             // A first sweep tells which devices need the blocking calls.
             self.ask_beside_the_sweep(now);
             let answered = self.slots.iter().any(|slot| slot.newest.is_some());
@@ -377,6 +396,11 @@ impl Coordinator {
                 self.start_sweep(now);
             }
         }
+        if let Some(until) = self.lists_until
+            && (now >= until || self.slots.iter().all(Slot::is_known))
+        {
+            self.lists_until = None;
+        }
         if !self.sweeping {
             self.open_if_wanted(now);
         }
@@ -385,7 +409,10 @@ impl Coordinator {
     fn reply_if_ready(&mut self, now: Instant) -> Option<Reply> {
         let pending = self.pending.as_ref()?;
         let past = now >= pending.deadline;
-        let ready = self.library.opening.is_none() && self.hold_until.is_none() && !self.sweeping;
+        let ready = self.library.opening.is_none()
+            && self.hold_until.is_none()
+            && self.lists_until.is_none()
+            && !self.sweeping;
         if !ready && !past {
             return None;
         }

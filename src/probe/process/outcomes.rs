@@ -121,6 +121,7 @@ impl Coordinator {
             self.slots.push(slot);
         }
         changes.extend(old.iter().map(|s| Change::Gone(s.device.id.clone())));
+        self.swept = false;
         self.start_events();
         self.ask_beside_the_sweep(now);
         if self.slots.iter().any(|slot| !slot.slow.tried) {

@@ -55,6 +55,7 @@ pub(super) struct Slow {
 /// PCIe rates by blocking calls.
 pub(super) struct Pcie {
     pub(super) needed: bool,
+    pub(super) due: Instant,
     pub(super) asked: Option<Instant>,
     newest: Option<(Instant, [Reading<f64>; 2])>,
 }
@@ -137,6 +138,7 @@ impl Slot {
             },
             pcie: Pcie {
                 needed: false,
+                due: now,
                 asked: None,
                 newest: None,
             },
@@ -202,7 +204,8 @@ impl Slot {
                     changes.push(Change::Answers(self.device.id.clone()));
                 }
                 self.merge_pcie(&mut readings, now, pace);
-                self.processes.notice(readings.get(Metric::MemoryUsed), pace);
+                self.processes
+                    .notice(readings.get(Metric::MemoryUsed), pace);
                 self.newest = Some(Sample {
                     device: self.device.id.clone(),
                     at,
@@ -349,7 +352,13 @@ mod tests {
         let jitters = asked(|second| Ok(8.0 * GIB + (second % 3) as f64 * 1e6), |_| 7);
         assert_eq!(jitters, steady);
         // A process ends in the 20th second, and another holds memory from the 24th.
-        let left = |second| Ok(if (20..24).contains(&second) { 0.0 } else { 8.0 * GIB });
+        let left = |second| {
+            Ok(if (20..24).contains(&second) {
+                0.0
+            } else {
+                8.0 * GIB
+            })
+        };
         assert_eq!(asked(left, |_| 7), [0, 2, 7, 17, 22, 27, 37]);
         // Others each time, or memory that nobody tells: every round.
         let every = [0, 2, 7, 12, 17, 22, 27, 32, 37];

@@ -139,7 +139,10 @@ mod tests {
                 );
             }
             assert!(matches!(next(&mut events).await, Err(InputError::Closed)));
-            assert!(matches!(next(&mut events).await, Err(InputError::Failed(_))));
+            assert!(matches!(
+                next(&mut events).await,
+                Err(InputError::Failed(_))
+            ));
             assert!(matches!(next(&mut events).await, Err(InputError::Closed)));
         });
     }
