@@ -18,6 +18,7 @@ mod lines;
 mod live;
 mod log;
 mod once;
+mod pages;
 mod past;
 mod platform;
 mod probe;

@@ -58,6 +58,7 @@ pub(super) fn run_probe(told: Told) -> u8 {
         );
         return 1;
     };
+    super::pages::keep_small();
     let probe = WithEnvironment::new(probe, told.vendor, &told.root);
     match serve_from_stdin(Arc::new(probe)) {
         Ok(()) => 0,

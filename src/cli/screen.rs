@@ -63,6 +63,7 @@ pub(super) fn run(
     let options = Options {
         term: (world.env)("TERM"),
     };
+    super::pages::keep_small();
     let world_of = &*world;
     let mut start = |wanted: Wanted| {
         // What was watched before has been told to end; its file is closed before it is opened again.

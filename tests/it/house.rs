@@ -59,7 +59,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("secrecy", &["platform"]),
 ];
 
-/// The files and folders where `unsafe` may stand: where a vendor's library is called.
+/// The files and folders where `unsafe` may stand: where a vendor's library is called, and where the C library and the kernel
+/// are told about our own memory.
 const FFI: &[&str] = &[
     "src/probe/nvidia/ffi.rs",
     "src/probe/nvidia/ffi",
@@ -67,6 +68,7 @@ const FFI: &[&str] = &[
     "src/probe/ascend/ffi.rs",
     "src/probe/dynamic.rs",
     "src/probe/gaudi/ffi.rs",
+    "src/cli/pages.rs",
 ];
 
 /// Where a clock, a file, the network, the environment or chance would make two runs of the same ticks differ.
