@@ -2,6 +2,7 @@
 
 use super::Words;
 use super::cost::phase_seconds_json;
+use super::environment::environment;
 use super::fields::Fields;
 use super::number::{by_name, rounded, timestamp};
 use super::verdict::verdict_json;
@@ -24,6 +25,7 @@ pub(super) fn device_json(view: &DeviceView, snapshot: &Snapshot, words: &dyn Wo
         );
     }
     identity(&mut fields, view);
+    environment(&mut fields, view);
     let nvlink = nvlink_is_there(view);
     for figure in Figure::ALL {
         if nvlink.is_ok() || !figure.path().starts_with("nvlink.") {

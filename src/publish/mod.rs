@@ -12,6 +12,7 @@ mod device;
 mod diagnosis;
 mod diagnosis_text;
 mod events;
+mod environment;
 mod fields;
 mod number;
 mod platform;

@@ -128,4 +128,14 @@ catalogue! { device:
     device_part_number();
     device_vbios();
     device_virtualization();
+    device_section_environment();
+    /// What a vendor asks for at least, and what of it asks for that.
+    device_floor_held(least, cause);
+    device_floor_below(least, cause);
+    device_floor_paired(least, cause);
+    device_floor_listed(cause);
+    device_forked_workers();
+    device_forked_note();
+    device_reduce_precision();
+    device_reduce_note();
 }

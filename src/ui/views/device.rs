@@ -8,6 +8,7 @@
 //! ```
 
 mod gap;
+mod environment;
 mod links;
 mod rows;
 mod sections;

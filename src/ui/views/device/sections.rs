@@ -3,7 +3,8 @@
 use super::rows::{Page, Row, Section};
 use crate::app::{verdicts, words};
 use crate::model::{
-    Absent, DeviceKind, DeviceView, Figure, Metric, ProcessView, Reading, Snapshot, Unit, Value,
+    Absent, DeviceKind, DeviceView, FIRMWARE_RANGE, Figure, Metric, ProcessView, Reading, Snapshot,
+    Unit, Value, environment_facts,
 };
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
@@ -50,6 +51,7 @@ pub(super) fn of(picture: &Snapshot, view: &DeviceView, look: &Look) -> Vec<Sect
         page.health(),
         page.phases(),
     ];
+    sections.extend(page.environment());
     sections.extend(page.gap());
     sections.push(page.processes());
     sections
@@ -76,7 +78,10 @@ impl Page<'_> {
         if let Some(parent) = &device.parent {
             rows.push(self.text(t.device_parent(), Ok(parent.to_string())));
         }
-        for (name, value) in &device.details {
+        // What stands around the device has a section of its own.
+        let around = environment_facts(device.vendor);
+        let own = |name: &str| !around.contains(&name) && name != FIRMWARE_RANGE;
+        for (name, value) in device.details.iter().filter(|(name, _)| own(name)) {
             rows.push(self.text(detail(name, t), Ok(value.to_string())));
         }
         if device.unified_memory {
@@ -525,8 +530,9 @@ impl Page<'_> {
 }
 
 /// The label of one of the facts that a probe adds to a device's identity.
-fn detail(name: &str, t: crate::text::Catalogue) -> Cow<'static, str> {
+pub(super) fn detail(name: &str, t: crate::text::Catalogue) -> Cow<'static, str> {
     match name {
+        "driver" => t.device_driver(),
         "architecture" => t.device_architecture(),
         "compute_capability" => t.device_compute_capability(),
         "cuda" => t.device_cuda(),
