@@ -366,6 +366,7 @@ pub fn why_not(interface: &str, why: WhyNot, t: Catalogue) -> Cow<'static, str> 
     match why {
         WhyNot::NotTold => t.vendor_not_told(interface),
         WhyNot::NotRead => t.vendor_not_read(interface),
+        WhyNot::OnRequest(flag) => t.vendor_on_request(interface, flag),
         WhyNot::Refused => t.vendor_refused(interface),
         WhyNot::UnitUnknown => t.vendor_unit_unknown(interface),
         WhyNot::BothDirections => t.vendor_both_directions(interface),

@@ -4,7 +4,7 @@ use super::device::Vendor;
 use super::meters::{Pace, VendorMeters, Way, WhyNot};
 use Pace::{File, Once, Slow, Sweep, Thread};
 use Way::{By, Not};
-use WhyNot::{BothDirections, NotRead, NotTold, Refused, UnitUnknown, WrongNode};
+use WhyNot::{BothDirections, NotRead, NotTold, OnRequest, Refused, UnitUnknown, WrongNode};
 
 const LINK_FILES: &str =
     "`current_link_speed` and `_width` of the PCI device and of each bridge above";
@@ -86,8 +86,7 @@ pub(super) const VENDORS: [VendorMeters; 7] = [
             ),
             Not(NotTold),
             By(LINK_FILES, Slow),
-            // `dcmi_get_pcie_link_bandwidth_info` tells whole GB/s, in directions that are not documented.
-            Not(NotRead),
+            Not(OnRequest("--dcmi-pcie")),
             Not(NotRead),
             By("`dcmi_get_device_ecc_info`", Slow),
             By(
@@ -99,6 +98,7 @@ pub(super) const VENDORS: [VendorMeters; 7] = [
             "A 910C is two chips of one board: chip 0 alone tells the power of both.",
             "A name `910B` with 32 GB is a first-generation Ascend 910, not the second generation's 910B1 to 910B4.",
             "While a profiler runs, AICore reads 0.",
+            "PCIe: with `--dcmi-pcie` (`measure_pcie` in the file) `dcmi_get_pcie_link_bandwidth_info` is asked, 100 ms a device, in a process of its own. It tells whole GB/s, on bare metal and in privileged containers, and nothing of use while a profiler runs; which of its counts go which way is derived from their names, not verified.",
             "The driver turns a utilization over 100 % into 0: a lone 0 above 60 % of the rated power is implausible.",
             "Where the library cannot be loaded, `npu-smi info` every few seconds: power, temperature, utilization, memory, health, processes.",
         ],

@@ -155,7 +155,9 @@ impl WithEnvironment {
             }
         }
         for metric in JOBS {
-            let reading = seen.as_ref().map_or(Err(Absent::TimedOut), |seen| seen.get(metric));
+            let reading = seen
+                .as_ref()
+                .map_or(Err(Absent::TimedOut), |seen| seen.get(metric));
             readings.set(metric, reading);
         }
     }

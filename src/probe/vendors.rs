@@ -153,6 +153,20 @@ pub fn probe(options: VendorOptions) -> Option<Arc<dyn Vendor>> {
     }
 }
 
+/// Measures PCIe traffic for a vendor's probe until that ends: the process that such a probe starts for itself.
+///
+/// # Errors
+/// This vendor has no such process, or it cannot go on.
+pub fn measure_pcie(options: &VendorOptions) -> std::io::Result<()> {
+    match options.vendor {
+        VendorName::Ascend => super::ascend::serve_traffic(options),
+        vendor => Err(std::io::Error::other(format!(
+            "{}: PCIe traffic needs no process of its own",
+            vendor.word()
+        ))),
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -184,6 +198,7 @@ mod tests {
                 vendor: traces.vendor,
                 root: "/nowhere".into(),
                 library: None,
+                measure_pcie: false,
             };
             assert!(probe(options).is_some(), "{:?}", traces.vendor);
         }

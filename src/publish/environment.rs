@@ -1,9 +1,7 @@
 //! What stands around a device in documents: the facts that are looked for, and the floors that apply to them.
 
 use super::fields::Fields;
-use crate::model::{
-    Absent, DeviceView, Metric, Standing, Vendor, environment_facts, floors,
-};
+use crate::model::{Absent, DeviceView, Metric, Standing, Vendor, environment_facts, floors};
 use crate::text::clean;
 use serde_json::{Value as Json, json};
 

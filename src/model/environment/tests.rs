@@ -103,11 +103,7 @@ fn a_kernel_below_the_floor_of_its_distribution_and_driver() {
     };
     let row = |fact, value: &str, least: &str, holds| (fact, value.into(), least.into(), holds);
     assert_eq!(
-        gaudi(
-            "1.21.0-ca59b5a",
-            "5.4.0-150-generic",
-            "Ubuntu 22.04.5 LTS"
-        ),
+        gaudi("1.21.0-ca59b5a", "5.4.0-150-generic", "Ubuntu 22.04.5 LTS"),
         [
             row("kernel", "5.4.0-150-generic", "5.15", false),
             row("distribution", "Ubuntu 22.04.5 LTS", "22.04", true),
@@ -181,7 +177,10 @@ fn a_build_says_which_cuda_it_is_for() {
         of("2.4.0+cu121", "470.82.01"),
         row("525.60.13", "470.82.01", false)
     );
-    assert_eq!(of("2.9.0+cu130", "580.65.06"), row("580", "580.65.06", true));
+    assert_eq!(
+        of("2.9.0+cu130", "580.65.06"),
+        row("580", "580.65.06", true)
+    );
     assert_eq!(of("2.4.0", "470.82.01"), []);
     assert_eq!(of("2.4.0+cpu", "470.82.01"), []);
 }
@@ -206,7 +205,8 @@ fn rocm_supports_distributions_from_a_release_on() {
         let details = [("rocm", rocm), ("distribution", distribution)];
         told(&device(Vendor::Amd, "6.8.5", &details))
     };
-    let row = |value: &str, least: &str, holds| [("distribution", value.into(), least.into(), holds)];
+    let row =
+        |value: &str, least: &str, holds| [("distribution", value.into(), least.into(), holds)];
     let focal = "Ubuntu 20.04.6 LTS";
     assert_eq!(of("6.2.0-66", focal), row(focal, "22.04", false));
     assert_eq!(of("6.1.2-119", focal), row(focal, "20.04", true));

@@ -237,6 +237,7 @@ mod tests {
                 vendor: crate::model::Vendor::Cambricon,
                 root: root.to_owned(),
                 library: library.map(Into::into),
+                measure_pcie: false,
             })
         };
         let cnmon = probe(Path::new("/"), None);

@@ -85,7 +85,11 @@ fn holders(files: &mut Files, node: &str) -> Reading<HashMap<u32, Holder>> {
 fn reduced(files: &mut Files, holders: &HashMap<u32, Holder>) -> Reading<f64> {
     let mut why = Absent::NotReported;
     let mut told = None;
-    for pid in holders.iter().filter(|(_, h)| !h.forked).map(|(pid, _)| *pid) {
+    for pid in holders
+        .iter()
+        .filter(|(_, h)| !h.forked)
+        .map(|(pid, _)| *pid)
+    {
         match of_job(files, pid) {
             Ok(on) => told = Some(told.unwrap_or(false) || on),
             Err(denied) => why = denied,
@@ -97,13 +101,18 @@ fn reduced(files: &mut Files, holders: &HashMap<u32, Holder>) -> Reading<f64> {
 /// What a job's command line says, else the files that it names.
 fn of_job(files: &mut Files, pid: u32) -> Reading<bool> {
     let command = files.read(&format!("/proc/{pid}/cmdline"))?.into_owned();
-    let words: Vec<&str> = command.split('\0').filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = command
+        .split('\0')
+        .filter(|word| !word.is_empty())
+        .collect();
     if let Some(on) = said(&words.join(" ")) {
         return Ok(on);
     }
     let mut why = Absent::NotReported;
     // The value may stand behind a flag: `--config=train.yaml`.
-    let named = words.iter().map(|word| word.rsplit('=').next().unwrap_or(word));
+    let named = words
+        .iter()
+        .map(|word| word.rsplit('=').next().unwrap_or(word));
     let is_configuration = |name: &&str| {
         let ending = Path::new(name).extension().and_then(|end| end.to_str());
         ending.is_some_and(|ending| ENDINGS.contains(&ending))
@@ -177,7 +186,8 @@ mod tests {
 
     /// A process with the flags of /proc/PID/stat, and the node that it has open.
     fn process(tree: &Tree, pid: u32, parent: u32, flags: u32, node: Option<&str>) {
-        let stat = format!("{pid} (python) S {parent} 1 1 0 -1 {flags} 0 0 0 0 5 6 0 0 20 0 1 0 9 9 9\n");
+        let stat =
+            format!("{pid} (python) S {parent} 1 1 0 -1 {flags} 0 0 0 0 5 6 0 0 20 0 1 0 9 9 9\n");
         tree.write(&format!("/proc/{pid}/stat"), &stat);
         tree.write(&format!("/proc/{pid}/fd/keep"), "");
         if let Some(node) = node {
@@ -212,29 +222,50 @@ mod tests {
         assert_eq!(told(&tree, None), [absent; 2]);
         let none = Tree::new(&[]);
         process(&none, 10, 1, PLAIN, node);
-        assert_eq!(told(&none, Some(3))[0], Ok(0.0), "a job without such workers");
+        assert_eq!(
+            told(&none, Some(3))[0],
+            Ok(0.0),
+            "a job without such workers"
+        );
     }
 
     #[test]
     fn the_switch_is_read_where_a_job_says_it() {
         for (command, files, expected) in [
-            ("python train.py --enable_reduce_precision=True", vec![], Ok(1.0)),
-            ("python train.py --enable_reduce_precision False", vec![], Ok(0.0)),
+            (
+                "python train.py --enable_reduce_precision=True",
+                vec![],
+                Ok(1.0),
+            ),
+            (
+                "python train.py --enable_reduce_precision False",
+                vec![],
+                Ok(0.0),
+            ),
             (
                 "python train.py --config=conf/a.yaml",
-                vec![("/job/conf/a.yaml", "lr: 0.1\nenable_reduce_precision: False # no\n")],
+                vec![(
+                    "/job/conf/a.yaml",
+                    "lr: 0.1\nenable_reduce_precision: False # no\n",
+                )],
                 Ok(0.0),
             ),
             (
                 "python /job/train.py",
-                vec![("/job/train.py", "context.set_context(mode=1, enable_reduce_precision=True)\n")],
+                vec![(
+                    "/job/train.py",
+                    "context.set_context(mode=1, enable_reduce_precision=True)\n",
+                )],
                 Ok(1.0),
             ),
             // The script takes it from elsewhere, and the configuration has it.
             (
                 "python train.py c.json",
                 vec![
-                    ("/job/train.py", "set_context(enable_reduce_precision=config.enable_reduce_precision)\n"),
+                    (
+                        "/job/train.py",
+                        "set_context(enable_reduce_precision=config.enable_reduce_precision)\n",
+                    ),
                     ("/job/c.json", "{\"enable_reduce_precision\": true}"),
                 ],
                 Ok(1.0),
@@ -244,7 +275,11 @@ mod tests {
                 vec![("/job/train.py", "# enable_reduce_precision=True\n")],
                 Err(Absent::NotReported),
             ),
-            ("python gone.py ../../../etc/passwd.ini", vec![], Err(Absent::NotReported)),
+            (
+                "python gone.py ../../../etc/passwd.ini",
+                vec![],
+                Err(Absent::NotReported),
+            ),
         ] {
             let tree = Tree::new(&files);
             process(&tree, 10, 1, PLAIN, Some("/dev/davinci0"));

@@ -7,8 +7,8 @@
 //!    PCI address   0000:19:00.0                             rated           --      not reported
 //! ```
 
-mod gap;
 mod environment;
+mod gap;
 mod links;
 mod rows;
 mod sections;
