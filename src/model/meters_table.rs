@@ -170,7 +170,10 @@ pub(super) const VENDORS: [VendorMeters; 7] = [
             ),
             By("`gpu_metrics` 1.6 to 1.8: residencies by cause", File),
             By(LINK_FILES, Slow),
-            Not(BothDirections),
+            By(
+                "`pcie_bw`: messages times the largest, an upper estimate; MI300: one sum of `gpu_metrics`",
+                Thread,
+            ),
             By("`gpu_metrics`: XGMI bytes, MI300", File),
             By("`ras/umc_err_count`", Slow),
             By(
@@ -181,7 +184,7 @@ pub(super) const VENDORS: [VendorMeters; 7] = [
         notes: &[
             "MI250 and MI250X are two devices of one board: the even one tells the package's power.",
             "In CPX each partition repeats its package's power and temperature.",
-            "PCIe: `gpu_metrics` of MI300 has one number for both directions, in a unit that its comments disagree on.",
+            "PCIe: `gpu_metrics` of MI300 has one number for both directions, in a unit that the driver's texts disagree on (GB/s, Mb/s). It is told from the moment on at which it was too large for GB/s over this link, and not before.",
             "Only the exact revisions of `gpu_metrics` are decoded: 1.1 to 1.8.",
         ],
     },

@@ -298,6 +298,8 @@ fn seen<'a, 'p>(
         tx_bytes_per_s: lately(Figure::PcieTx),
         rx_saturation: lately(Figure::PcieRxSaturation),
         tx_saturation: lately(Figure::PcieTxSaturation),
+        both_saturation: lately(Figure::PcieBothSaturation),
+        both_bytes_per_s: lately(Figure::PcieBoth),
         nvlink_links: lately(Figure::NvlinkLinks),
         nvlink_up: lately(Figure::NvlinkUp),
         nvlink_expected: sold.is_some_and(|e| {
