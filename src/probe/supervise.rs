@@ -455,6 +455,11 @@ fn reap(mut child: Child, error: &WireError) -> Option<std::process::ExitStatus>
             std::thread::sleep(Duration::from_millis(50));
         }
     }
+    // With the vendor's tools that it runs: a probe is started in a group of its own.
+    let group = i32::try_from(child.id()).ok();
+    if let Some(group) = group.and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
     let _ = child.kill();
     child.wait().ok()
 }

@@ -49,5 +49,6 @@ mod stage;
 mod story;
 #[path = "../support/mod.rs"]
 mod support;
+mod tools;
 mod verdict_score;
 mod verdict_view;
