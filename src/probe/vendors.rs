@@ -2,8 +2,8 @@
 
 use super::amd::{self, Amd};
 use super::ascend::Ascend;
-use super::cambricon::Cambricon;
-use super::gaudi::Gaudi;
+use super::cambricon;
+use super::gaudi;
 use super::intel::{self, Intel};
 use super::nvidia::Nvidia;
 use super::vendor::{Vendor, VendorOptions};
@@ -145,8 +145,8 @@ pub fn probe(options: VendorOptions) -> Option<Arc<dyn Vendor>> {
     match options.vendor {
         VendorName::Nvidia | VendorName::Iluvatar => Some(Arc::new(Nvidia::new(options))),
         VendorName::Ascend => Some(Arc::new(Ascend::new(options))),
-        VendorName::Cambricon => Some(Arc::new(Cambricon::new(options))),
-        VendorName::Gaudi => Some(Arc::new(Gaudi::new(options))),
+        VendorName::Cambricon => Some(Arc::new(cambricon::probe(options))),
+        VendorName::Gaudi => Some(Arc::new(gaudi::probe(options))),
         VendorName::Amd => Some(Arc::new(Amd::new(options))),
         VendorName::Intel => Some(Arc::new(Intel::new(options))),
         _ => None,
