@@ -6,6 +6,7 @@
 mod agreement;
 mod amd;
 mod amd_captures;
+mod amd_traffic;
 mod ascend;
 mod ascend_states;
 mod ascend_traffic;
