@@ -74,6 +74,14 @@ pub const fn environment_facts(vendor: Vendor) -> &'static [&'static str] {
     }
 }
 
+/// Whether a fact is a package that an image has only where somebody installed it: one that is not there is not missing.
+#[must_use]
+pub fn is_framework(fact: &str) -> bool {
+    fact.starts_with("torch") || matches!(fact, "mindspore" | "habana_torch_plugin")
+}
+
+/// The name under which a device's driver stands among these facts.
+pub const DRIVER_FACT: &str = "driver";
 /// What the driver's file says of the firmware that it works with: `[7.0.0,7.5.99]`.
 pub const FIRMWARE_RANGE: &str = "compatible_firmware";
 

@@ -93,21 +93,7 @@ pub struct ProcMemInfo {
     proc_mem_usage: c_ulong,
 }
 
-#[repr(C)]
-pub struct PcieLinkBandwidth {
-    profiling_time: c_int,
-    tx_p_bw: [c_uint; 3],
-    tx_np_bw: [c_uint; 3],
-    tx_cpl_bw: [c_uint; 3],
-    tx_np_lantency: [c_uint; 3],
-    rx_p_bw: [c_uint; 3],
-    rx_np_bw: [c_uint; 3],
-    rx_cpl_bw: [c_uint; 3],
-}
-
 const _: () = {
-    assert!(size_of::<PcieLinkBandwidth>() == 88);
-    assert!(std::mem::offset_of!(PcieLinkBandwidth, rx_p_bw) == 52);
     assert!(size_of::<ChipInfo>() == 100);
     assert!(size_of::<ChipInfoV2>() == 132);
     assert!(size_of::<PcieInfo>() == 28);
@@ -122,9 +108,9 @@ const _: () = {
     assert!(std::mem::offset_of!(PcieInfoAll, domain) == 16);
 };
 
-type Done = Result<(), c_int>;
+pub(crate) type Done = Result<(), c_int>;
 
-fn put<T>(out: *mut T, value: T) -> Done {
+pub(crate) fn put<T>(out: *mut T, value: T) -> Done {
     if out.is_null() {
         return Err(INVALID_PARAMETER);
     }
@@ -156,7 +142,7 @@ fn whole(value: &Value) -> Result<i64, c_int> {
 }
 
 /// A number of a table; 0 where it is not named.
-fn part(value: &Value, key: &str) -> i64 {
+pub(crate) fn part(value: &Value, key: &str) -> i64 {
     value.get(key).and_then(Value::as_integer).unwrap_or(0)
 }
 
@@ -342,35 +328,6 @@ fn processes(place: Place, out: *mut ProcMemInfo, count: *mut c_int) -> c_int {
     }))
 }
 
-/// Measures for as long as it is told, which is at most two seconds; least and most lie one beside the average.
-fn pcie_bandwidth(place: Place, out: *mut PcieLinkBandwidth) -> c_int {
-    // SAFETY: null, or a structure; see the module.
-    let window = unsafe { out.as_ref() }.map_or(-1, |info| info.profiling_time);
-    if !(0..=2000).contains(&window) {
-        return INVALID_PARAMETER;
-    }
-    code(answer(place, "pcie").and_then(|value| {
-        std::thread::sleep(std::time::Duration::from_millis(window as u64));
-        let three = |key| {
-            let average = part(&value, key) as c_uint;
-            [average.saturating_sub(1), average + 1, average]
-        };
-        put(
-            out,
-            PcieLinkBandwidth {
-                profiling_time: window,
-                tx_p_bw: three("tx_p"),
-                tx_np_bw: three("tx_np"),
-                tx_cpl_bw: three("tx_cpl"),
-                tx_np_lantency: [700; 3],
-                rx_p_bw: three("rx_p"),
-                rx_np_bw: three("rx_np"),
-                rx_cpl_bw: three("rx_cpl"),
-            },
-        )
-    }))
-}
-
 fn codes(place: Place, count: *mut c_int, out: *mut c_uint, room: c_uint) -> c_int {
     code(answer(place, "codes").and_then(|value| {
         let list = value.as_array().ok_or(NOT_SUPPORTED)?.iter();
@@ -450,15 +407,6 @@ both! {
     dcmi_get_device_errorcode_v2, dcmiv2_get_device_error_code_list(count: *mut c_int, out: *mut c_uint, room: c_uint) =
         codes;
     dcmi_get_device_errorcode_string, dcmiv2_get_device_error_info(number: c_uint, out: *mut u8, room: c_int) = code_text;
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn dcmi_get_pcie_link_bandwidth_info(
-    card_id: c_int,
-    device_id: c_int,
-    out: *mut PcieLinkBandwidth,
-) -> c_int {
-    pcie_bandwidth(Place::Chip(card_id, device_id), out)
 }
 
 #[unsafe(no_mangle)]

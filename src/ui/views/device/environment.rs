@@ -11,20 +11,12 @@
 use super::rows::{Page, Row, Section};
 use super::sections::detail;
 use crate::model::{
-    Absent, FloorRule, Metric, Reading, Standing, Value, Vendor, environment_facts, floors,
+    Absent, DRIVER_FACT, FloorRule, Metric, Reading, Standing, Value, Vendor, environment_facts,
+    floors, is_framework,
 };
 use crate::text::clean;
 use crate::ui::theme::Role;
 use std::borrow::Cow;
-
-/// Facts that an image has only where somebody installed them: one that is not there is not missing.
-const FRAMEWORKS: [&str; 5] = [
-    "torch",
-    "torch_npu",
-    "mindspore",
-    "torch_mlu",
-    "habana_torch_plugin",
-];
 
 impl Page<'_> {
     /// The section, where anything is known of it.
@@ -42,13 +34,16 @@ impl Page<'_> {
         let t = self.look.text;
         let standings = floors(device);
         let mut rows = Vec::new();
-        if let (Ok(driver), true) = (&device.driver, standings.iter().any(|s| s.fact == "driver")) {
+        if let (Ok(driver), true) = (
+            &device.driver,
+            standings.iter().any(|s| s.fact == DRIVER_FACT),
+        ) {
             let value = Ok(clean(driver).into_owned());
-            rows.push(self.fact("driver", value, &standings));
+            rows.push(self.fact(DRIVER_FACT, value, &standings));
         }
         for fact in facts {
             let value = known(fact);
-            if value.is_some() || !FRAMEWORKS.contains(fact) {
+            if value.is_some() || !is_framework(fact) {
                 let value = value.ok_or(Absent::NotReported);
                 rows.push(self.fact(fact, value, &standings));
             }
