@@ -360,6 +360,17 @@ pub fn absent(why: Absent, t: Catalogue) -> Cow<'static, str> {
     }
 }
 
+/// What a vendor's library thinks of a device, in words.
+#[must_use]
+pub fn health(level: f64, t: Catalogue) -> Cow<'static, str> {
+    match level as u8 {
+        0 => t.device_health_fine(),
+        1 => t.device_health_minor(),
+        2 => t.device_health_major(),
+        _ => t.device_health_critical(),
+    }
+}
+
 /// Why a vendor's interface never tells a meter, in words.
 #[must_use]
 pub fn why_not(interface: &str, why: WhyNot, t: Catalogue) -> Cow<'static, str> {

@@ -170,6 +170,13 @@ fn partitions_and_faults(fields: &mut Fields, view: &DeviceView) {
         .err()
         .unwrap_or(Absent::NotReported);
     fields.option("mig", mig, why);
+    let health = view.readings.get(Metric::Health);
+    fields.reading("health", health, |level| match level as u8 {
+        0 => "healthy",
+        1 => "minor",
+        2 => "major",
+        _ => "critical",
+    });
     let xid = view
         .xid
         .map(|(code, at)| json!({"code": code, "at": timestamp(at)}));

@@ -315,6 +315,7 @@ fn seen<'a, 'p>(
             .chain(raw(Metric::RetiredPending))
             .reduce(f64::max),
         recovery_action: raw(Metric::RecoveryAction),
+        health: raw(Metric::Health),
         xid: state
             .xid
             .map(|(code, at)| (code, tick.at.duration_since(at).as_secs_f64())),

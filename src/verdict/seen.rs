@@ -166,6 +166,8 @@ pub struct Seen<'a> {
     pub remap_failed: Option<f64>,
     pub remap_pending: Option<f64>,
     pub recovery_action: Option<f64>,
+    /// What the vendor's library thinks of the device: 0 healthy to 3 critical fault.
+    pub health: Option<f64>,
     /// The newest XID worth a word, and seconds since.
     pub xid: Option<(u32, f64)>,
     pub owners: Owners,

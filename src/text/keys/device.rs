@@ -128,6 +128,12 @@ catalogue! { device:
     device_part_number();
     device_vbios();
     device_virtualization();
+    /// What the vendor's library thinks of the device, and its words.
+    device_vendors_health();
+    device_health_fine();
+    device_health_minor();
+    device_health_major();
+    device_health_critical();
     device_section_environment();
     /// What a vendor asks for at least, and what of it asks for that.
     device_floor_held(least, cause);

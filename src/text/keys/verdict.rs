@@ -143,6 +143,7 @@ catalogue! { verdict:
     verdict_w_link_rx();
     verdict_w_link_tx();
     verdict_w_link_both();
+    verdict_w_health();
     verdict_w_link_traffic();
     verdict_w_nvlink_up();
     verdict_w_nvlink_traffic();

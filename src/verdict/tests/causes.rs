@@ -226,6 +226,27 @@ fn each_cause_at_and_around_its_threshold() {
             Some(Sure),
         ),
         (
+            "a device that its vendor calls healthy",
+            5,
+            |_, s| s.health = Some(0.0),
+            Cause::None,
+            None,
+        ),
+        (
+            "a minor fault, by the vendor",
+            5,
+            |_, s| s.health = Some(1.0),
+            Cause::EccXid,
+            Some(Suspect),
+        ),
+        (
+            "a major fault, by the vendor",
+            5,
+            |_, s| s.health = Some(2.0),
+            Cause::EccXid,
+            Some(Sure),
+        ),
+        (
             "an uncorrected error",
             1,
             |_, s| s.ecc_uncorrected = Some(1.0),

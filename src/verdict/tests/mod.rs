@@ -96,6 +96,7 @@ fn working<'a>(device: &'a Device, peers: &'a Peers) -> Seen<'a> {
         remap_failed: Some(0.0),
         remap_pending: Some(0.0),
         recovery_action: Some(0.0),
+        health: None,
         xid: None,
         owners: Owners {
             listed: Some(1),

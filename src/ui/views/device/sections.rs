@@ -415,7 +415,7 @@ impl Page<'_> {
             .xid
             .map(|(code, at)| format!("{code}  {at:.0}"))
             .ok_or(Absent::NotReported);
-        let rows = vec![
+        let mut rows = vec![
             self.figure(
                 t.device_ecc(),
                 Figure::EccUncorrected,
@@ -443,6 +443,12 @@ impl Page<'_> {
             ),
             self.text(t.device_last_xid(), xid),
         ];
+        // Few vendors have a judgement of their own.
+        let judged = self.view.readings.get(Metric::Health);
+        if !matches!(judged, Err(Absent::NotReported | Absent::NotSupported)) {
+            let judged = judged.map(|level| words::health(level, t).into_owned());
+            rows.insert(0, self.text(t.device_vendors_health(), judged));
+        }
         self.section(t.device_section_health(), rows)
     }
 
