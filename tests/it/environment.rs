@@ -147,7 +147,7 @@ fn the_device_view_says_it_in_words() {
     ] {
         let mut stage = Stage::live(&ticks).with(looking("dark", charset, lang));
         stage.press(Key::Enter);
-        let text = stage.text(140, 90);
+        let text = stage.text(90, 160);
         let title = match lang {
             Lang::En => "environment",
             Lang::ZhCn => "环境",
