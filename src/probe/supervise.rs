@@ -73,12 +73,7 @@ impl Launch for Reexec {
                 .and_then(|path| OpenOptions::new().create(true).append(true).open(path).ok());
             file.map_or_else(Stdio::null, Stdio::from)
         };
-        // The running program even where its file was replaced or removed in the meantime.
-        let program = std::env::current_exe()
-            .ok()
-            .filter(|path| path.is_file())
-            .unwrap_or_else(|| PathBuf::from("/proc/self/exe"));
-        let mut command = Command::new(program);
+        let mut command = Command::new(this_program());
         command
             .args(&self.args)
             .stdin(OwnedFd::from(theirs))
@@ -98,6 +93,14 @@ impl Launch for Reexec {
             child: Some(child),
         })
     }
+}
+
+/// The running program, even where its file was replaced or removed in the meantime.
+pub(crate) fn this_program() -> PathBuf {
+    std::env::current_exe()
+        .ok()
+        .filter(|path| path.is_file())
+        .unwrap_or_else(|| PathBuf::from("/proc/self/exe"))
 }
 
 /// Whether an environment variable of this name is none of a vendor library's business.

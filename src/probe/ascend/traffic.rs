@@ -8,11 +8,11 @@ use super::ffi::{Dcmi, Place};
 use super::layout::PcieBandwidth;
 use crate::model::Reading;
 use crate::probe::plausible;
+use crate::probe::supervise::this_program;
 use crate::probe::tool;
 use crate::probe::vendor::VendorOptions;
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -189,11 +189,7 @@ impl Process {
 
 /// This program again, as the process that measures.
 fn start(options: &VendorOptions, running: &Arc<AtomicU32>) -> io::Result<Process> {
-    let program = std::env::current_exe()
-        .ok()
-        .filter(|path| path.is_file())
-        .unwrap_or_else(|| PathBuf::from("/proc/self/exe"));
-    let mut command = Command::new(program);
+    let mut command = Command::new(this_program());
     command
         .args(["probe", "--vendor", options.vendor.word(), "--root"])
         .arg(&options.root)
