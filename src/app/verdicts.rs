@@ -483,6 +483,8 @@ pub fn witness(witness: Witness, t: Catalogue) -> Text {
         Witness::BridgeWidth => t.verdict_w_bridge_width(),
         Witness::LinkRx => t.verdict_w_link_rx(),
         Witness::LinkTx => t.verdict_w_link_tx(),
+        Witness::Health => t.verdict_w_health(),
+        Witness::LinkBoth => t.verdict_w_link_both(),
         Witness::LinkTraffic => t.verdict_w_link_traffic(),
         Witness::NvlinkUp => t.verdict_w_nvlink_up(),
         Witness::NvlinkTraffic => t.verdict_w_nvlink_traffic(),

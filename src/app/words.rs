@@ -360,12 +360,24 @@ pub fn absent(why: Absent, t: Catalogue) -> Cow<'static, str> {
     }
 }
 
+/// What a vendor's library thinks of a device, in words.
+#[must_use]
+pub fn health(level: f64, t: Catalogue) -> Cow<'static, str> {
+    match level as u8 {
+        0 => t.device_health_fine(),
+        1 => t.device_health_minor(),
+        2 => t.device_health_major(),
+        _ => t.device_health_critical(),
+    }
+}
+
 /// Why a vendor's interface never tells a meter, in words.
 #[must_use]
 pub fn why_not(interface: &str, why: WhyNot, t: Catalogue) -> Cow<'static, str> {
     match why {
         WhyNot::NotTold => t.vendor_not_told(interface),
         WhyNot::NotRead => t.vendor_not_read(interface),
+        WhyNot::OnRequest(flag) => t.vendor_on_request(interface, flag),
         WhyNot::Refused => t.vendor_refused(interface),
         WhyNot::UnitUnknown => t.vendor_unit_unknown(interface),
         WhyNot::BothDirections => t.vendor_both_directions(interface),

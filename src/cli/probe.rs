@@ -13,6 +13,19 @@ pub(super) struct Told {
     vendor: Vendor,
     root: PathBuf,
     library: Option<PathBuf>,
+    pcie: Pcie,
+}
+
+/// What a probe does about PCIe traffic that only a blocking call tells.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Pcie {
+    /// It leaves it alone.
+    #[default]
+    Off,
+    /// It starts a process that measures.
+    On,
+    /// It is that process.
+    Meter,
 }
 
 /// The arguments of `nameplate probe --vendor V --root DIR [--library PATH]` as `source` gives them; `None` for all
@@ -26,6 +39,7 @@ pub(super) fn told(arguments: &[OsString]) -> Option<Told> {
         vendor: Vendor::Nvidia,
         root: PathBuf::from("/"),
         library: None,
+        pcie: Pcie::Off,
     };
     let (pairs, rest) = pairs.as_chunks::<2>();
     if probe != "probe" || !rest.is_empty() {
@@ -39,6 +53,13 @@ pub(super) fn told(arguments: &[OsString]) -> Option<Told> {
             }
             "--root" => told.root = value.into(),
             "--library" => told.library = Some(value.into()),
+            "--pcie" => {
+                told.pcie = match value.to_str()? {
+                    "on" => Pcie::On,
+                    "meter" => Pcie::Meter,
+                    _ => return None,
+                };
+            }
             _ => return None,
         }
     }
@@ -47,11 +68,16 @@ pub(super) fn told(arguments: &[OsString]) -> Option<Told> {
 
 /// Runs the probe of one vendor until its parent closes the pipe. Answers with the exit code.
 pub(super) fn run_probe(told: Told) -> u8 {
-    let Some(probe) = vendors::probe(VendorOptions {
+    let options = VendorOptions {
         library: told.library,
         root: told.root.clone(),
         vendor: told.vendor,
-    }) else {
+        measure_pcie: told.pcie == Pcie::On,
+    };
+    if told.pcie == Pcie::Meter {
+        return ended(vendors::measure_pcie(&options));
+    }
+    let Some(probe) = vendors::probe(options) else {
         tracing::warn!(
             vendor = told.vendor.word(),
             "there is no probe for this vendor"
@@ -60,7 +86,12 @@ pub(super) fn run_probe(told: Told) -> u8 {
     };
     super::pages::keep_small();
     let probe = WithEnvironment::new(probe, told.vendor, &told.root);
-    match serve_from_stdin(Arc::new(probe)) {
+    ended(serve_from_stdin(Arc::new(probe)))
+}
+
+/// The exit code of a probe that came to its end.
+fn ended<E: std::fmt::Display>(end: Result<(), E>) -> u8 {
+    match end {
         Ok(()) => 0,
         Err(error) => {
             // Its stderr is the probe's log.
@@ -84,6 +115,8 @@ mod tests {
         let all = of("n probe --vendor iluvatar --root /r --library /l.so").unwrap();
         assert_eq!(all.vendor, Vendor::Iluvatar);
         assert_eq!((all.root, all.library), ("/r".into(), Some("/l.so".into())));
+        assert_eq!(of("n probe --pcie meter").unwrap().pcie, Pcie::Meter);
+        assert_eq!(of("n probe").unwrap().pcie, Pcie::Off);
         assert_eq!(of("n probe").unwrap().root, PathBuf::from("/"));
         for other in [
             "n",
@@ -92,6 +125,7 @@ mod tests {
             "n probe --root",
             "n probe --vendor acme",
             "n probe --price 2",
+            "n probe --pcie often",
         ] {
             assert_eq!(of(other), None, "{other}");
         }

@@ -26,6 +26,8 @@ pub struct Settings {
     pub screen: ScreenSettings,
     /// Vendors' libraries that are named by hand.
     pub libraries: Libraries,
+    /// Whether PCIe traffic of Ascend devices is measured by the call that blocks.
+    pub dcmi_pcie: bool,
     /// Where /proc, /sys and the vendors' files are looked for.
     pub root: PathBuf,
     /// The rental platform.
@@ -119,6 +121,7 @@ impl Settings {
                     .unwrap_or_else(|| "local".to_owned()),
             },
             libraries: shared.libraries.clone().or(file.libraries),
+            dcmi_pcie: shared.dcmi_pcie.or(file.dcmi_pcie).unwrap_or(false),
             root: shared.root.clone().unwrap_or_else(|| PathBuf::from("/")),
             platform: PlatformSettings {
                 enabled: shared

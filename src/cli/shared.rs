@@ -64,6 +64,10 @@ pub struct Shared {
     /// Vendors' libraries.
     #[command(flatten)]
     pub libraries: Libraries,
+    /// Measure PCIe traffic of Ascend devices: a call that blocks for 100 ms a device, in a process of its own, on bare metal
+    /// and in privileged containers only.
+    #[arg(long, global = true, env = "NAMEPLATE_DCMI_PCIE", num_args = 0, default_missing_value = "true", value_parser = FalseyValueParser::new())]
+    pub dcmi_pcie: Option<bool>,
     /// Where /proc, /sys and the vendors' files are looked for (never from the environment) [default: /].
     #[arg(long, global = true, value_name = "DIR")]
     pub root: Option<PathBuf>,

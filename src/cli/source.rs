@@ -70,6 +70,9 @@ fn probe(vendor: Vendor, settings: &Settings, rented: &Rented) -> ProbeSpec {
     if let Some(library) = settings.libraries.of(vendor) {
         args.extend(["--library".into(), library.clone().into_os_string()]);
     }
+    if vendor == Vendor::Ascend && settings.dcmi_pcie {
+        args.extend(["--pcie", "on"].map(OsString::from));
+    }
     ProbeSpec {
         vendor,
         library: Arc::from(&*library(vendor, settings)),

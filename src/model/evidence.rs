@@ -224,6 +224,10 @@ witnesses! {
     PauseSeconds "pause_s" Counter "s",
     /// Seconds of the longest earlier pause of the same kind.
     EarlierPause "pause_earlier_s" Counter "s",
+    /// Both directions of the link, as a share of what both carry, where they are not told apart.
+    LinkBoth "pcie.both_saturation_ratio" Link "ratio",
+    /// What the vendor's library thinks of the device: 1 minor fault, 2 major, 3 critical.
+    Health "health" Event "level",
 }
 
 /// How a value stands to its threshold.

@@ -161,6 +161,8 @@ pub enum WhyNot {
     NotTold,
     /// There is a way, and it is not taken: it would block, or needs what is not there everywhere.
     NotRead,
+    /// Only where it is asked for, because it blocks: by this flag.
+    OnRequest(&'static str),
     /// Documented, and refused by the devices of today.
     Refused,
     /// Nobody says in which unit it is.

@@ -4,7 +4,7 @@ use super::device::Vendor;
 use super::meters::{Pace, VendorMeters, Way, WhyNot};
 use Pace::{File, Once, Slow, Sweep, Thread};
 use Way::{By, Not};
-use WhyNot::{BothDirections, NotRead, NotTold, Refused, UnitUnknown, WrongNode};
+use WhyNot::{BothDirections, NotRead, NotTold, OnRequest, Refused, UnitUnknown, WrongNode};
 
 const LINK_FILES: &str =
     "`current_link_speed` and `_width` of the PCI device and of each bridge above";
@@ -86,8 +86,7 @@ pub(super) const VENDORS: [VendorMeters; 7] = [
             ),
             Not(NotTold),
             By(LINK_FILES, Slow),
-            // `dcmi_get_pcie_link_bandwidth_info` tells whole GB/s, in directions that are not documented.
-            Not(NotRead),
+            Not(OnRequest("--dcmi-pcie")),
             Not(NotRead),
             By("`dcmi_get_device_ecc_info`", Slow),
             By(
@@ -99,6 +98,7 @@ pub(super) const VENDORS: [VendorMeters; 7] = [
             "A 910C is two chips of one board: chip 0 alone tells the power of both.",
             "A name `910B` with 32 GB is a first-generation Ascend 910, not the second generation's 910B1 to 910B4.",
             "While a profiler runs, AICore reads 0.",
+            "PCIe: with `--dcmi-pcie` (`measure_pcie` in the file) `dcmi_get_pcie_link_bandwidth_info` is asked, 100 ms a device, in a process of its own. It tells whole GB/s, on bare metal and in privileged containers, and nothing of use while a profiler runs; which of its counts go which way is derived from their names, not verified.",
             "The driver turns a utilization over 100 % into 0: a lone 0 above 60 % of the rated power is implausible.",
             "Where the library cannot be loaded, `npu-smi info` every few seconds: power, temperature, utilization, memory, health, processes.",
         ],
@@ -170,7 +170,10 @@ pub(super) const VENDORS: [VendorMeters; 7] = [
             ),
             By("`gpu_metrics` 1.6 to 1.8: residencies by cause", File),
             By(LINK_FILES, Slow),
-            Not(BothDirections),
+            By(
+                "`pcie_bw`: messages times the largest, an upper estimate; MI300: one sum of `gpu_metrics`",
+                Thread,
+            ),
             By("`gpu_metrics`: XGMI bytes, MI300", File),
             By("`ras/umc_err_count`", Slow),
             By(
@@ -181,7 +184,7 @@ pub(super) const VENDORS: [VendorMeters; 7] = [
         notes: &[
             "MI250 and MI250X are two devices of one board: the even one tells the package's power.",
             "In CPX each partition repeats its package's power and temperature.",
-            "PCIe: `gpu_metrics` of MI300 has one number for both directions, in a unit that its comments disagree on.",
+            "PCIe: `gpu_metrics` of MI300 has one number for both directions, in a unit that the driver's texts disagree on (GB/s, Mb/s). It is told from the moment on at which it was too large for GB/s over this link, and not before.",
             "Only the exact revisions of `gpu_metrics` are decoded: 1.1 to 1.8.",
         ],
     },

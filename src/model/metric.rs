@@ -252,4 +252,10 @@ metrics! {
     Health "health" Count false,
     /// Draw of the whole board, where each of the devices on it tells all of it.
     BoardPower "board_power_w" Watt false,
+    /// Processes that were forked, without a program of their own, by one that had this device open: the workers of a data
+    /// loader in fork mode.
+    ForkedWorkers "forked_workers" Count false,
+    /// The jobs on this device ask for reduced precision (1) or against it (0), as their command lines and configuration
+    /// say (`enable_reduce_precision`).
+    ReducePrecision "reduce_precision" Count false,
 }

@@ -7,6 +7,7 @@ mod compare;
 mod config;
 mod cost;
 mod device;
+mod environment;
 mod event;
 mod evidence;
 mod feed;
@@ -40,6 +41,9 @@ pub use cost::{
     PhaseSeconds, Worth,
 };
 pub use device::{BoardId, Device, DeviceId, DeviceKind, Hop, PciAddress, Vendor};
+pub use environment::{
+    DRIVER_FACT, FIRMWARE_RANGE, FloorRule, Standing, environment_facts, floors, is_framework,
+};
 pub use event::{Event, EventKind, Level};
 pub use evidence::{Comparison, Evidence, EvidenceKind, Paper, Rejected, Whose, Why, Witness};
 pub use feed::{Control, Feed, FeedHandle, Sink};

@@ -170,6 +170,7 @@ mod tests {
             vendor: Vendor::Ascend,
             root: "/".into(),
             library: None,
+            measure_pcie: false,
         };
         let complaints = [
             "libdcmi.so: cannot open shared object file: No such file or directory",
@@ -187,6 +188,7 @@ mod tests {
             vendor: Vendor::Ascend,
             root: root.path().to_owned(),
             library: library.map(Path::to_owned),
+            measure_pcie: false,
         };
         let refused = Dynamic::open(&options(None), "libdcmi.so", &["", "usr/lib"]).unwrap_err();
         assert!(

@@ -1,17 +1,19 @@
 //! What stands around a vendor's devices: kernel, distribution, firmware, toolkit and frameworks, as files under the root
 //! say. Whoever changes the vendor, or the image, sees what else has changed. Nothing is run and nothing is imported.
 
+use super::host::jobs;
 use super::vendor::{Answer, Opened, Vendor};
 use crate::model::{
-    Device, DeviceId, DeviceProcess, Event, PciAddress, ProbeReport, Reading, Readings,
-    Vendor as VendorName,
+    Absent, Device, DeviceId, DeviceProcess, Event, FIRMWARE_RANGE, Metric, PciAddress,
+    ProbeReport, Reading, Readings, Vendor as VendorName,
 };
 use crate::text::clean;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Bytes read of a file; all of them are of a few lines.
@@ -66,6 +68,12 @@ const SOURCES: &[Source] = &[
     },
     Source {
         vendor: Some(VendorName::Ascend),
+        name: FIRMWARE_RANGE,
+        files: &["usr/local/Ascend/driver/version.info"],
+        key: "compatible_version_fw=",
+    },
+    Source {
+        vendor: Some(VendorName::Ascend),
         name: "cann",
         files: &[
             "usr/local/Ascend/ascend-toolkit/latest/version.info",
@@ -104,6 +112,10 @@ pub struct WithEnvironment {
     inner: Arc<dyn Vendor>,
     vendor: VendorName,
     root: PathBuf,
+    /// The numbers that nodes of devices have in /dev.
+    nodes: Mutex<Vec<(DeviceId, Option<u32>)>>,
+    /// Somebody looks at the jobs' processes, or hangs there.
+    looking: Arc<AtomicBool>,
 }
 
 impl WithEnvironment {
@@ -114,8 +126,52 @@ impl WithEnvironment {
             inner,
             vendor,
             root: root.to_owned(),
+            nodes: Mutex::default(),
+            looking: Arc::default(),
         }
     }
+
+    /// What the jobs on a device do, in a thread of its own: the files of a process that hangs in the kernel may hang, too.
+    fn look_at_jobs(&self, device: &DeviceId, readings: &mut Readings) {
+        let nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = nodes.iter().find(|(id, _)| id == device);
+        let number = number.and_then(|(_, number)| *number);
+        drop(nodes);
+        let mut seen = None;
+        if !self.looking.swap(true, Ordering::AcqRel) {
+            let (root, looking) = (self.root.clone(), Arc::clone(&self.looking));
+            let (sender, answer) = channel();
+            let started = std::thread::Builder::new()
+                .name("jobs".to_owned())
+                .spawn(move || {
+                    let mut readings = Readings::default();
+                    jobs::look(&root, number, &mut readings);
+                    looking.store(false, Ordering::Release);
+                    let _ = sender.send(readings);
+                });
+            match started {
+                Ok(_) => seen = answer.recv_timeout(PATIENCE).ok(),
+                Err(_) => self.looking.store(false, Ordering::Release),
+            }
+        }
+        for metric in JOBS {
+            let reading = seen
+                .as_ref()
+                .map_or(Err(Absent::TimedOut), |seen| seen.get(metric));
+            readings.set(metric, reading);
+        }
+    }
+}
+
+/// What is read of jobs.
+const JOBS: [Metric; 2] = [Metric::ForkedWorkers, Metric::ReducePrecision];
+
+/// The number of a device's node, where its probe knows it.
+fn node(device: &Device) -> (DeviceId, Option<u32>) {
+    let mut details = device.details.iter();
+    let number = details.find(|(name, _)| &**name == "physical_id");
+    let number = number.and_then(|(_, value)| value.parse().ok());
+    (device.id.clone(), number)
 }
 
 impl Vendor for WithEnvironment {
@@ -130,6 +186,9 @@ impl Vendor for WithEnvironment {
         if let (Ok(_), Ok(described)) = (started, answer.recv_timeout(PATIENCE)) {
             opened.devices = described;
         }
+        let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        *nodes = opened.devices.iter().map(|device| node(device)).collect();
+        drop(nodes);
         Ok(opened)
     }
 
@@ -139,6 +198,9 @@ impl Vendor for WithEnvironment {
 
     fn sample_slow(&self, device: &DeviceId, readings: &mut Readings) {
         self.inner.sample_slow(device, readings);
+        if self.vendor == VendorName::Ascend {
+            self.look_at_jobs(device, readings);
+        }
     }
 
     fn needs_blocking_pcie(&self, device: &DeviceId) -> bool {

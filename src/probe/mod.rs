@@ -30,6 +30,7 @@ mod supervise;
 mod surroundings;
 mod sysfs;
 mod tool;
+mod twofold;
 pub mod vendor;
 pub mod vendors;
 pub mod wire;

@@ -75,12 +75,7 @@ impl Launch for Reexec {
                 .and_then(|path| OpenOptions::new().create(true).append(true).open(path).ok());
             file.map_or_else(Stdio::null, Stdio::from)
         };
-        // The running program even where its file was replaced or removed in the meantime.
-        let program = std::env::current_exe()
-            .ok()
-            .filter(|path| path.is_file())
-            .unwrap_or_else(|| PathBuf::from("/proc/self/exe"));
-        let mut command = Command::new(program);
+        let mut command = Command::new(this_program());
         command
             .args(&self.args)
             .stdin(OwnedFd::from(theirs))
@@ -100,6 +95,14 @@ impl Launch for Reexec {
             child: Some(child),
         })
     }
+}
+
+/// The running program, even where its file was replaced or removed in the meantime.
+pub(crate) fn this_program() -> PathBuf {
+    std::env::current_exe()
+        .ok()
+        .filter(|path| path.is_file())
+        .unwrap_or_else(|| PathBuf::from("/proc/self/exe"))
 }
 
 /// Whether an environment variable of this name is none of a vendor library's business.
@@ -457,6 +460,11 @@ fn reap(mut child: Child, error: &WireError) -> Option<std::process::ExitStatus>
             }
             std::thread::sleep(Duration::from_millis(50));
         }
+    }
+    // With the vendor's tools that it runs: a probe is started in a group of its own.
+    let group = i32::try_from(child.id()).ok();
+    if let Some(group) = group.and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
     let _ = child.kill();
     child.wait().ok()

@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 /// No table is longer.
-const MOST: u64 = 1 << 20;
+const MOST: u64 = 4 << 20;
 
 /// Runs a program to its end and gives what it printed.
 ///

@@ -17,6 +17,8 @@ pub struct VendorOptions {
     pub root: PathBuf,
     /// This library instead of the one that the system has.
     pub library: Option<PathBuf>,
+    /// Measure PCIe traffic even where that takes a call that blocks and a process of its own (Ascend).
+    pub measure_pcie: bool,
 }
 
 /// What opening a vendor's library gave.

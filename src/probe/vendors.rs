@@ -2,8 +2,8 @@
 
 use super::amd::{self, Amd};
 use super::ascend::Ascend;
-use super::cambricon::Cambricon;
-use super::gaudi::Gaudi;
+use super::cambricon;
+use super::gaudi;
 use super::intel::{self, Intel};
 use super::nvidia::Nvidia;
 use super::vendor::{Vendor, VendorOptions};
@@ -145,11 +145,25 @@ pub fn probe(options: VendorOptions) -> Option<Arc<dyn Vendor>> {
     match options.vendor {
         VendorName::Nvidia | VendorName::Iluvatar => Some(Arc::new(Nvidia::new(options))),
         VendorName::Ascend => Some(Arc::new(Ascend::new(options))),
-        VendorName::Cambricon => Some(Arc::new(Cambricon::new(options))),
-        VendorName::Gaudi => Some(Arc::new(Gaudi::new(options))),
+        VendorName::Cambricon => Some(Arc::new(cambricon::probe(options))),
+        VendorName::Gaudi => Some(Arc::new(gaudi::probe(options))),
         VendorName::Amd => Some(Arc::new(Amd::new(options))),
         VendorName::Intel => Some(Arc::new(Intel::new(options))),
         _ => None,
+    }
+}
+
+/// Measures PCIe traffic for a vendor's probe until that ends: the process that such a probe starts for itself.
+///
+/// # Errors
+/// This vendor has no such process, or it cannot go on.
+pub fn measure_pcie(options: &VendorOptions) -> std::io::Result<()> {
+    match options.vendor {
+        VendorName::Ascend => super::ascend::serve_traffic(options),
+        vendor => Err(std::io::Error::other(format!(
+            "{}: PCIe traffic needs no process of its own",
+            vendor.word()
+        ))),
     }
 }
 
@@ -184,6 +198,7 @@ mod tests {
                 vendor: traces.vendor,
                 root: "/nowhere".into(),
                 library: None,
+                measure_pcie: false,
             };
             assert!(probe(options).is_some(), "{:?}", traces.vendor);
         }

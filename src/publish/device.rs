@@ -2,6 +2,7 @@
 
 use super::Words;
 use super::cost::phase_seconds_json;
+use super::environment::environment;
 use super::fields::Fields;
 use super::number::{by_name, rounded, timestamp};
 use super::verdict::verdict_json;
@@ -24,6 +25,7 @@ pub(super) fn device_json(view: &DeviceView, snapshot: &Snapshot, words: &dyn Wo
         );
     }
     identity(&mut fields, view);
+    environment(&mut fields, view);
     let nvlink = nvlink_is_there(view);
     for figure in Figure::ALL {
         if nvlink.is_ok() || !figure.path().starts_with("nvlink.") {
@@ -168,6 +170,13 @@ fn partitions_and_faults(fields: &mut Fields, view: &DeviceView) {
         .err()
         .unwrap_or(Absent::NotReported);
     fields.option("mig", mig, why);
+    let health = view.readings.get(Metric::Health);
+    fields.reading("health", health, |level| match level as u8 {
+        0 => "healthy",
+        1 => "minor",
+        2 => "major",
+        _ => "critical",
+    });
     let xid = view
         .xid
         .map(|(code, at)| json!({"code": code, "at": timestamp(at)}));

@@ -11,6 +11,7 @@ mod demos;
 mod device;
 mod diagnosis;
 mod diagnosis_text;
+mod environment;
 mod events;
 mod fields;
 mod number;

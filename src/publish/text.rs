@@ -252,6 +252,11 @@ fn row(view: &DeviceView, words: &dyn Words, ascii: bool) -> String {
             .map_or_else(|| ABSENT.to_owned(), write)
     };
     let share = |figure: Figure| number(figure, &|ratio| format!("{:.0}%", ratio * 100.0));
+    // Of a plate that nobody verified.
+    let doubt = if view.plate_unverified { "?" } else { "" };
+    let of_plate = number(Figure::PowerRatio, &|ratio| {
+        format!("{:.0}%{doubt}", ratio * 100.0)
+    });
     let degree = if ascii { "C" } else { "°" };
     let known = |figure| view.figures.get(figure).reading.is_ok();
     // A device that does not tell the directions apart has their sum where the first would be.
@@ -265,7 +270,7 @@ fn row(view: &DeviceView, words: &dyn Words, ascii: bool) -> String {
         &view.device.index.to_string(),
         &clean_width(name, 15, ascii),
         &number(Figure::Power, &|watts| format!("{watts:.0}")),
-        &share(Figure::PowerRatio),
+        &of_plate,
         &number(Figure::Headroom, &|degrees| format!("{degrees:.0}{degree}")),
         &both.unwrap_or_else(|| share(Figure::PcieRxSaturation)),
         &share(Figure::PcieTxSaturation),

@@ -298,6 +298,8 @@ fn seen<'a, 'p>(
         tx_bytes_per_s: lately(Figure::PcieTx),
         rx_saturation: lately(Figure::PcieRxSaturation),
         tx_saturation: lately(Figure::PcieTxSaturation),
+        both_saturation: lately(Figure::PcieBothSaturation),
+        both_bytes_per_s: lately(Figure::PcieBoth),
         nvlink_links: lately(Figure::NvlinkLinks),
         nvlink_up: lately(Figure::NvlinkUp),
         nvlink_expected: sold.is_some_and(|e| {
@@ -313,6 +315,7 @@ fn seen<'a, 'p>(
             .chain(raw(Metric::RetiredPending))
             .reduce(f64::max),
         recovery_action: raw(Metric::RecoveryAction),
+        health: raw(Metric::Health),
         xid: state
             .xid
             .map(|(code, at)| (code, tick.at.duration_since(at).as_secs_f64())),

@@ -91,6 +91,17 @@ impl Rule for EccXid {
                 }));
             }
         }
+        // The vendor's own judgement: a minor fault is a suspicion, a major or critical one is none any more.
+        if let Some(health) = seen.health.filter(|health| *health >= 1.0) {
+            let grave = health >= 2.0;
+            let threshold = if grave { 2.0 } else { 1.0 };
+            let whose = (threshold, Whose::Device);
+            proof = proof.with(Witness::Health, health, AtLeast, whose, 0.0);
+            worst = worst.max(Some(match grave {
+                true => Confidence::Sure,
+                false => Confidence::Suspect,
+            }));
+        }
         let Some(worst) = worst else {
             let blind = seen.ecc_uncorrected.is_none() && seen.remap_failed.is_none();
             return if blind && !seen.fresh {

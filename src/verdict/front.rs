@@ -272,7 +272,8 @@ impl Front {
 
     fn links(&mut self, seen: &Seen<'_>, limits: &Limits) {
         let full = limits.value(T::SaturatedRatio);
-        if let Some(rx) = seen.rx_saturation {
+        // A sum that fills both ways to this share fills one of them at least.
+        if let Some(rx) = seen.rx_saturation.or(seen.summed()) {
             self.full_rx.push(rx >= full);
         }
         if let Some(tx) = seen.tx_saturation {

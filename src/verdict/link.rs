@@ -105,6 +105,7 @@ fn full(memory: &Memory, seen: &Seen<'_>, full: f64) -> Option<(Witness, f64)> {
         (share > 0.5).then_some((witness, now))
     };
     most(&front.full_rx, seen.rx_saturation, Witness::LinkRx)
+        .or_else(|| most(&front.full_rx, seen.summed(), Witness::LinkBoth))
         .or_else(|| most(&front.full_tx, seen.tx_saturation, Witness::LinkTx))
 }
 
@@ -117,11 +118,17 @@ impl Rule for PcieSaturated {
     }
 
     fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
-        if seen.rx_saturation.is_none() && seen.tx_saturation.is_none() {
+        if seen.rx_saturation.is_none() && seen.tx_saturation.is_none() && seen.summed().is_none() {
             return Answer::NotEnough;
         }
-        let Some((witness, share)) = full(memory, seen, limits.value(T::SaturatedRatio)) else {
-            return Answer::No;
+        let most = limits.value(T::SaturatedRatio);
+        let Some((witness, share)) = full(memory, seen, most) else {
+            // All of a sum may go one way: only half of what fills a link is too little for certain.
+            let may_be_full = seen.summed().is_some_and(|both| both * 2.0 >= most);
+            return match may_be_full {
+                true => Answer::NotEnough,
+                false => Answer::No,
+            };
         };
         let Some(span) = seen.span else {
             return Answer::NotEnough;
@@ -157,8 +164,8 @@ impl Rule for PcieSaturated {
                 ),
             );
         let bits = match witness {
-            Witness::LinkRx => &memory.front.full_rx,
-            _ => &memory.front.full_tx,
+            Witness::LinkTx => &memory.front.full_tx,
+            _ => &memory.front.full_rx,
         };
         proof.back_s = bits.oldest(seen.looks(20.0)).saturating_sub(1) as f64 * seen.interval_s;
         Answer::Yes(proof)

@@ -151,6 +151,10 @@ pub struct Seen<'a> {
     pub tx_bytes_per_s: Option<f64>,
     pub rx_saturation: Option<f64>,
     pub tx_saturation: Option<f64>,
+    /// Both directions together over twice what one carries, of devices that do not tell them apart.
+    pub both_saturation: Option<f64>,
+    /// Their bytes.
+    pub both_bytes_per_s: Option<f64>,
     pub nvlink_links: Option<f64>,
     pub nvlink_up: Option<f64>,
     /// The model is never sold without NVLink between its boards.
@@ -162,6 +166,8 @@ pub struct Seen<'a> {
     pub remap_failed: Option<f64>,
     pub remap_pending: Option<f64>,
     pub recovery_action: Option<f64>,
+    /// What the vendor's library thinks of the device: 0 healthy to 3 critical fault.
+    pub health: Option<f64>,
     /// The newest XID worth a word, and seconds since.
     pub xid: Option<(u32, f64)>,
     pub owners: Owners,
@@ -177,8 +183,16 @@ impl Seen<'_> {
     pub fn pcie(&self) -> Option<f64> {
         match (self.rx_bytes_per_s, self.tx_bytes_per_s) {
             (Some(rx), Some(tx)) => Some(rx + tx),
-            (one, other) => one.or(other),
+            (one, other) => one.or(other).or(self.both_bytes_per_s),
         }
+    }
+
+    /// The saturation of both directions together, where neither is known alone. Neither can be above twice of it, and one is
+    /// at least as high.
+    #[must_use]
+    pub fn summed(&self) -> Option<f64> {
+        let alone = self.rx_saturation.is_some() || self.tx_saturation.is_some();
+        self.both_saturation.filter(|_| !alone)
     }
 
     /// Clock over its maximum.

@@ -18,6 +18,7 @@ pub(crate) fn open(root: &Path) -> (Amd, Opened) {
         vendor: VendorName::Amd,
         root: root.to_path_buf(),
         library: None,
+        measure_pcie: false,
     });
     let opened = amd.open().unwrap();
     (amd, opened)

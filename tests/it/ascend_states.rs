@@ -285,14 +285,19 @@ fn the_whole_program_says_who_holds_the_npu() {
 
 /// What the probe says of a scenario, as ticks.
 fn ticks(fake: &Fake, count: u64) -> Vec<Tick> {
-    let (probe, opened) = fake.open();
+    ticks_of(&*fake.probe_at(Path::new("/")), count)
+}
+
+/// The same of any probe.
+pub(crate) fn ticks_of(probe: &dyn Vendor, count: u64) -> Vec<Tick> {
+    let opened = probe.open().unwrap();
     (1..=count)
         .map(|second| {
             let mono = MonoTime(1_000_000_000_000_000 + second * 1_000_000_000);
             let samples = opened.devices.iter().map(|device| Sample {
                 device: device.id.clone(),
                 at: mono,
-                readings: all(&*probe, &device.id).1,
+                readings: all(probe, &device.id).1,
             });
             let devices = opened.devices.iter().cloned().map(Change::Device);
             Tick {

@@ -20,6 +20,7 @@ fn open(root: &Path) -> (Intel, Opened) {
         vendor: VendorName::Intel,
         root: root.to_path_buf(),
         library: None,
+        measure_pcie: false,
     });
     let opened = intel.open().unwrap();
     (intel, opened)

@@ -6,14 +6,17 @@
 mod agreement;
 mod amd;
 mod amd_captures;
+mod amd_traffic;
 mod ascend;
 mod ascend_states;
+mod ascend_traffic;
 mod both_ways;
 mod bounds;
 mod cambricon;
 mod commands;
 mod contract;
 mod corpus_cases;
+mod environment;
 mod fake_nvml;
 mod fake_nvml_process;
 mod gaudi;
@@ -47,5 +50,6 @@ mod stage;
 mod story;
 #[path = "../support/mod.rs"]
 mod support;
+mod tools;
 mod verdict_score;
 mod verdict_view;

@@ -18,6 +18,7 @@ pub(crate) const CALLS: &str = "clock = 'calls'\nstep = 10.0\n";
 pub(crate) fn nvidia(fake: &FakeNvml) -> Nvidia {
     Nvidia::new(VendorOptions {
         library: Some(fake.library()),
+        measure_pcie: false,
         root: PathBuf::from("/"),
         vendor: VendorName::Nvidia,
     })

@@ -63,6 +63,7 @@ impl Fake {
             vendor: self.vendor,
             root: root.to_owned(),
             library: Some(self.library()),
+            measure_pcie: false,
         };
         vendors::probe(options).unwrap()
     }

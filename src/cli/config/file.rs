@@ -55,6 +55,8 @@ pub struct FileSettings {
     pub max_idle: Option<Duration>,
     pub thresholds: Thresholds,
     pub libraries: Libraries,
+    /// Whether PCIe traffic of Ascend devices is measured.
+    pub dcmi_pcie: Option<bool>,
     pub platform_enabled: Option<bool>,
     pub platform_name: Option<String>,
     pub platform_url: Option<String>,
@@ -259,6 +261,7 @@ fn nvidia(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {
 
 fn ascend(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {
     s.libraries.dcmi = t.take(p, "library", path);
+    s.dcmi_pcie = t.take_bool(p, "measure_pcie");
 }
 
 fn cambricon(t: &mut Table<'_, '_>, s: &mut FileSettings, p: &mut Problems<'_>) {

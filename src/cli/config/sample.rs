@@ -286,6 +286,9 @@ max_idle = "10m"
 [ascend]
 # Another libdcmi.so.
 #library = "/usr/local/Ascend/driver/lib64/driver/libdcmi.so"
+# Measure PCIe traffic: a call that blocks for 100 ms a device, in a process of its own; in whole GB/s, on bare metal and in
+# privileged containers only.
+#measure_pcie = true
 
 [cambricon]
 # Another libcndev.so.

@@ -32,6 +32,8 @@ struct Layout {
     energy: usize,
     /// Width in lanes; the speed in 0.1 GT/s follows.
     link: usize,
+    /// PCIe traffic of the moment, both ways.
+    traffic: Option<usize>,
     core_clocks: Clocks,
     average_clock: Option<usize>,
     memory_clock: usize,
@@ -57,6 +59,7 @@ const fn navi(content: u8, size: usize, causes: Option<usize>) -> Layout {
         activity: 16,
         energy: 24,
         link: 74,
+        traffic: None,
         core_clocks: (54, 1),
         average_clock: Some(40),
         memory_clock: 58,
@@ -80,6 +83,8 @@ const fn instinct(content: u8, size: usize, energy: usize, link: usize, clocks: 
         activity: 12,
         energy,
         link,
+        // Two accumulators more lie between them since 1.6.
+        traffic: Some(link + if content < 6 { 24 } else { 28 }),
         core_clocks: (clocks, 8),
         average_clock: None,
         memory_clock: clocks + 40,
@@ -149,6 +154,8 @@ pub(super) struct Blob {
     pub(super) energy: Option<f64>,
     /// Lanes and 0.1 GT/s.
     pub(super) link: (Option<u16>, Option<u16>),
+    /// PCIe traffic both ways, in a unit that the driver's texts disagree on.
+    pub(super) traffic: Option<u64>,
     /// The fastest of the core clocks, in MHz: single ones of a package may rest or read wrong.
     pub(super) core_clock: Option<f64>,
     /// MHz.
@@ -219,6 +226,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Blob, Refused> {
         memory_activity: read.number(layout.activity + 2),
         energy: read.u64(layout.energy).map(|count| count as f64),
         link: (read.u16(layout.link), read.u16(layout.link + 2)),
+        traffic: layout.traffic.and_then(|at| read.u64(at)),
         core_clock: clocks
             .max()
             .or_else(|| read.u16(layout.average_clock?))

@@ -28,6 +28,14 @@ fn each_revision_is_read_by_its_own_offsets() {
         (8, 3872, 10, 24, 68, 296, 336),
         (8, 3360, 10, 24, 68, 296, 336),
     ] {
+        // The older ones have none: a place that is read of nobody else.
+        let traffic = match content {
+            4 => 72,
+            5 => 136,
+            6 => 88,
+            7 | 8 => 96,
+            _ => 32,
+        };
         let bytes = blob(
             content,
             size,
@@ -37,6 +45,7 @@ fn each_revision_is_read_by_its_own_offsets() {
                 (energy, &7_000_000_u64.to_le_bytes()),
                 (link, &two(16)),
                 (link + 2, &two(320)),
+                (traffic, &40_000_u64.to_le_bytes()),
                 (clocks, &two(1912)),
                 (memory_clock, &two(1300)),
             ],
@@ -47,6 +56,8 @@ fn each_revision_is_read_by_its_own_offsets() {
         assert_eq!(read.power_is_average, content < 4);
         assert_eq!(read.energy, Some(7e6), "1.{content}");
         assert_eq!(read.link, (Some(16), Some(320)), "1.{content}");
+        let instinct = (content >= 4).then_some(40_000);
+        assert_eq!(read.traffic, instinct, "1.{content}");
         assert_eq!(read.core_clock, Some(1912.0), "1.{content}");
         assert_eq!(read.memory_clock, Some(1300.0), "1.{content}");
         // Byte 6 is the hotspot of the older ones and the memory of the newer.

@@ -11,6 +11,7 @@ mod slow;
 mod smi;
 mod throttle;
 mod told;
+mod traffic;
 
 use crate::model::{
     Absent, Device, DeviceId, DeviceProcess, Event, Metric, ProbeHint, ProbeReport, ProbeStatus,
@@ -49,6 +50,7 @@ struct Unit {
     repeats: bool,
     refusals: Refusals<&'static str>,
     history: Mutex<History>,
+    traffic: Mutex<traffic::Unit>,
 }
 
 impl Unit {
@@ -61,6 +63,7 @@ impl Unit {
             repeats: false,
             refusals: Refusals::default(),
             history: Mutex::default(),
+            traffic: Mutex::default(),
         }
     }
 

@@ -271,9 +271,12 @@ fn sample_link(unit: &Unit, blob: Option<&Blob>, readings: &mut Readings) {
     for metric in [Metric::PcieWidthBefore, Metric::PcieWidthAfter] {
         readings.set(metric, number(width));
     }
-    // Its unit differs between the driver's own texts (GB/s, Mb/s), and no card was there to settle it.
-    if blob.is_some_and(|blob| blob.content >= MI300) {
-        readings.set(Metric::PcieBothRate, Err(Absent::NotReported));
+    if let Some(blob) = blob.filter(|blob| blob.content >= MI300) {
+        let link = generation
+            .zip(width)
+            .map(|(generation, width)| LinkSpeed { generation, width });
+        let mut traffic = unit.traffic.lock().unwrap_or_else(PoisonError::into_inner);
+        readings.set(Metric::PcieBothRate, traffic.rate(blob.traffic, link));
     }
 }
 

@@ -3,11 +3,10 @@
 
 use crate::model::{Absent, Metric, PciAddress, Reading, Readings};
 use crate::probe::sysfs::{CELSIUS, MEGAHERTZ, MEMORY, PERCENT, WATTS, unless_zero, within};
+use crate::probe::tool;
 use serde_json::Value as Json;
 use std::collections::{HashMap, HashSet};
-use std::io::Read as _;
-use std::process::{Command, Stdio};
-use std::sync::mpsc::channel;
+use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,8 +14,6 @@ use std::time::{Duration, Instant};
 const EVERY: Duration = Duration::from_secs(5);
 /// A run that takes longer is ended.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// What it prints for the largest machine is far less.
-const OUTPUT_MAX: u64 = 4 << 20;
 
 /// What the tool says once: identity and limits.
 const STATIC: &[&str] = &["static", "--json"];
@@ -230,31 +227,11 @@ fn reading(entry: &Json) -> Readings {
     readings
 }
 
-/// Runs the tool. `None` where it is not there, fails, or takes too long.
+/// Runs the tool. `None` where it is not there or takes too long; what it prints before it fails counts.
 fn run(arguments: &[&str]) -> Option<String> {
-    let mut child = Command::new("amd-smi")
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    let output = child.stdout.take()?;
-    let (done, result) = channel();
-    let reader = std::thread::Builder::new().name("amd-smi".to_owned());
-    let reading = reader.spawn(move || {
-        let mut text = Vec::new();
-        let read = output.take(OUTPUT_MAX).read_to_end(&mut text);
-        let _ = done.send(read.map(|_| text));
-    });
-    let text = match reading {
-        Ok(_) => result.recv_timeout(PATIENCE).ok(),
-        Err(_) => None,
-    };
-    // It has said all, or takes too long.
-    let _ = child.kill();
-    let _ = child.wait();
-    Some(String::from_utf8_lossy(&text?.ok()?).into_owned())
+    let mut command = Command::new("amd-smi");
+    command.args(arguments);
+    tool::run(command, PATIENCE).ok().map(|(_, text)| text)
 }
 
 /// The tool's cards. Blocks for as long as it runs.

@@ -9,8 +9,8 @@
 use super::fault::{Fault, NOT_SUPPORTED, check};
 use super::gate::Gate;
 use super::layout::{
-    ChipInfo, Die, EccInfo, HbmInfo, Info, MemoryInfo, MultiUtilization, PcieInfo, PcieInfoV1,
-    ProcessMemory,
+    ChipInfo, Die, EccInfo, HbmInfo, Info, MemoryInfo, MultiUtilization, PcieBandwidth, PcieInfo,
+    PcieInfoV1, ProcessMemory,
 };
 use crate::probe::dynamic::{Dynamic, NotLoaded};
 use crate::probe::vendor::VendorOptions;
@@ -127,6 +127,7 @@ device_calls! {
         c"dcmi_get_device_resource_info", c"dcmiv2_get_device_proc_mem_info";
     get_codes(count: &mut c_int, out: &mut [c_uint; CODES], room: c_uint) =
         c"dcmi_get_device_errorcode_v2", c"dcmiv2_get_device_error_code_list";
+    get_pcie_bandwidth(out: &mut PcieBandwidth) = c"dcmi_get_pcie_link_bandwidth_info";
     get_code_text(code: c_uint, out: &mut [u8; 256], room: c_int) =
         c"dcmi_get_device_errorcode_string", c"dcmiv2_get_device_error_info";
 }
@@ -456,6 +457,16 @@ impl Dcmi {
     }
 
     /// The error codes that are set now.
+    /// PCIe traffic over so many milliseconds, for which it blocks.
+    pub(super) fn traffic(&self, place: Place, window_ms: c_int) -> Result<PcieBandwidth, Fault> {
+        let mut info = PcieBandwidth {
+            profiling_time: window_ms,
+            ..PcieBandwidth::default()
+        };
+        self.get_pcie_bandwidth(place, &mut info)?;
+        Ok(info)
+    }
+
     pub(super) fn codes(&self, place: Place) -> Result<Vec<c_uint>, Fault> {
         let (mut list, mut count) = ([0; CODES], 0);
         self.get_codes(place, &mut count, &mut list, CODES as c_uint)?;

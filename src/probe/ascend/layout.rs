@@ -100,6 +100,21 @@ pub(super) struct ProcessMemory {
     pub(super) bytes: c_ulong,
 }
 
+/// `dcmi_pcie_link_bandwidth_info`: least, most and mean of each, in megabytes per millisecond; the latency in nanoseconds.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PcieBandwidth {
+    /// In: how long is measured, in milliseconds. The call blocks for as long.
+    pub(super) profiling_time: c_int,
+    pub(super) tx_p: [c_uint; 3],
+    pub(super) tx_np: [c_uint; 3],
+    pub(super) tx_cpl: [c_uint; 3],
+    pub(super) tx_np_latency: [c_uint; 3],
+    pub(super) rx_p: [c_uint; 3],
+    pub(super) rx_np: [c_uint; 3],
+    pub(super) rx_cpl: [c_uint; 3],
+}
+
 /// `dcmi_die_id`.
 pub(super) type Die = [c_uint; 5];
 /// The buffer of `dcmi_get_device_info`.
@@ -114,6 +129,8 @@ const _: () = {
     assert!(size_of::<MemoryInfo>() == 112);
     assert!(size_of::<EccInfo>() == 64);
     assert!(size_of::<ProcessMemory>() == 16);
+    assert!(size_of::<PcieBandwidth>() == 88);
+    assert!(std::mem::offset_of!(PcieBandwidth, rx_cpl) == 76);
     assert!(size_of::<Die>() == 20);
 };
 

@@ -17,11 +17,13 @@ mod reasons;
 mod sample;
 mod table;
 mod tool;
+mod traffic;
 mod unit;
 
 use super::vendor::{Answer, Opened, Vendor, VendorOptions};
 use crate::model::{
-    Absent, DeviceId, DeviceProcess, Event, ProbeHint, ProbeReport, ProbeStatus, Reading, Readings,
+    Absent, DeviceId, DeviceProcess, Event, Metric, ProbeHint, ProbeReport, ProbeStatus, Reading,
+    Readings,
 };
 use devices::Listing;
 use events::Events;
@@ -32,7 +34,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 use tool::Tool;
-use unit::{Round, Unit};
+use traffic::Meter;
+pub(crate) use traffic::serve as serve_traffic;
+use unit::{Question, Round, Unit};
 
 /// DCMI, opened as often as it takes.
 pub struct Ascend {
@@ -43,6 +47,8 @@ pub struct Ascend {
     /// It was initialised, which is done once.
     initialised: AtomicBool,
     events: Events,
+    /// Measures PCIe traffic, where that was asked for.
+    meter: Option<Meter>,
 }
 
 /// Where readings come from.
@@ -59,6 +65,7 @@ impl Ascend {
     #[must_use]
     pub fn new(options: VendorOptions) -> Self {
         Self {
+            meter: options.measure_pcie.then(|| Meter::new(&options)),
             options,
             source: RwLock::new(Source::Closed),
             loaded: Mutex::new(None),
@@ -247,13 +254,25 @@ impl Vendor for Ascend {
         }
     }
 
-    /// The library measures PCIe traffic in whole GB/s, on bare metal, and not while a profiler runs; which way its numbers
-    /// go is not documented. It is not asked.
-    fn needs_blocking_pcie(&self, _device: &DeviceId) -> bool {
-        false
+    /// The library measures PCIe traffic in whole GB/s, on bare metal and in privileged containers, and not while a profiler
+    /// runs. It is asked only on request.
+    fn needs_blocking_pcie(&self, device: &DeviceId) -> bool {
+        self.meter.is_some() && self.unit(device).is_some()
     }
 
-    fn sample_blocking_pcie(&self, _device: &DeviceId, _readings: &mut Readings) {}
+    fn sample_blocking_pcie(&self, device: &DeviceId, readings: &mut Readings) {
+        let (Some(meter), Some(unit)) = (&self.meter, self.unit(device)) else {
+            return;
+        };
+        let round = Round::new(&unit);
+        let traffic = round.ask(Question::Traffic, |_, place| meter.measure(place));
+        let [received, sent] = match traffic {
+            Ok(traffic) => traffic.rates(),
+            Err(why) => [Err(why); 2],
+        };
+        readings.set(Metric::PcieRxRate, received);
+        readings.set(Metric::PcieTxRate, sent);
+    }
 
     fn processes(&self, device: &DeviceId) -> Reading<Vec<DeviceProcess>> {
         if let Source::Tool(tool) = self.source() {
@@ -271,5 +290,8 @@ impl Vendor for Ascend {
 
     fn close(&self) {
         self.replace(Source::Closed);
+        if let Some(meter) = &self.meter {
+            meter.stop();
+        }
     }
 }

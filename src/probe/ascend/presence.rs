@@ -114,6 +114,7 @@ mod tests {
             vendor: Vendor::Ascend,
             root: tree.root().to_owned(),
             library: None,
+            measure_pcie: false,
         };
         let lacks = "libdrvdsmi_host.so: cannot open shared object file: No such file or directory";
         let hint = |options: &VendorOptions| hint_without_library(options, lacks);

@@ -27,6 +27,7 @@ pub(super) enum Question {
     /// By the header's number of the memory.
     Ecc(u8),
     Processes,
+    Traffic,
     Codes,
 }
 

@@ -84,10 +84,7 @@ impl Tool {
             return Answer::Lost(Absent::Lost);
         };
         if newest.0.elapsed() > OLDEST {
-            for metric in METRICS {
-                readings.set(metric, Err(Absent::TimedOut));
-            }
-            return Answer::Answered;
+            return Answer::Lost(Absent::TimedOut);
         }
         let alone = known.board.0 == known.id.0;
         fill(row, alone, readings);
@@ -263,8 +260,10 @@ mod tests {
         let tool = tool(vec![row(0, 0x39, 106)], OLDEST * 2);
         let id = tool.devices[0].id.clone();
         let mut readings = Readings::default();
-        assert_eq!(tool.sample(&id, &mut readings), Answer::Answered);
-        assert_eq!(readings.get(Metric::PowerUsage), Err(Absent::TimedOut));
+        assert_eq!(
+            tool.sample(&id, &mut readings),
+            Answer::Lost(Absent::TimedOut)
+        );
         renew(&Arc::downgrade(&tool.newest), Some(Table::default()));
         assert_eq!(tool.sample(&id, &mut readings), Answer::Lost(Absent::Lost));
     }

@@ -5,6 +5,7 @@ use super::ffi::{CardSn, DriverVersion, Library, OldPci, Pci, Power, Uuid};
 use super::unit::Unit;
 use crate::model::{Absent, BoardId, Device, DeviceId, DeviceKind, PciAddress, Reading, Vendor};
 use crate::probe::round::{Refused, Said as _};
+use crate::probe::twofold::Listing;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -14,13 +15,6 @@ const MOST: u32 = 1024;
 /// Two chips of one board report the board's draw, which moves between two readings.
 const SAME_DRAW: f64 = 0.05;
 const SAME_DRAW_W: f64 = 3.0;
-
-/// What the library lists.
-pub(super) struct Listing {
-    pub(super) units: Vec<Arc<Unit>>,
-    /// Positions of the list that gave no device, with the reason.
-    pub(super) refused: Vec<(u32, Fault)>,
-}
 
 /// Where a device is on the bus, and its other numbers there.
 struct Bus {
@@ -34,7 +28,7 @@ struct Bus {
 ///
 /// # Errors
 /// There is no list.
-pub(super) fn list(library: &Arc<Library>) -> Result<Listing, Fault> {
+pub(super) fn list(library: &Arc<Library>) -> Result<Listing<Unit, Fault>, Fault> {
     let count = library.count()?;
     let mut refused = Vec::new();
     let mut found = Vec::new();

@@ -4,7 +4,8 @@
 #![allow(unsafe_code)]
 
 use super::fault::{API_VERSION, Fault, NO_SPACE};
-use crate::probe::dynamic::{Dynamic, NotLoaded};
+use crate::probe::dynamic::Dynamic;
+use crate::probe::twofold::NotOpened;
 use crate::probe::vendor::VendorOptions;
 use std::ffi::{CStr, c_char};
 use std::mem::offset_of;
@@ -208,12 +209,6 @@ pub(super) struct Library {
     _dynamic: Dynamic,
 }
 
-/// Why the library could not be opened.
-pub(super) enum NotOpened {
-    NotLoaded(NotLoaded),
-    Refused(Fault, Option<Arc<str>>),
-}
-
 fn check(code: i32) -> Result<(), Fault> {
     match code {
         0 => Ok(()),
@@ -247,7 +242,7 @@ fn versioned<T: Versioned>(mut call: impl FnMut(*mut T) -> i32) -> Result<T, Fau
 
 impl Library {
     /// Loads and initialises it.
-    pub(super) fn open(options: &VendorOptions) -> Result<Self, NotOpened> {
+    pub(super) fn open(options: &VendorOptions) -> Result<Self, NotOpened<Fault>> {
         let mut dynamic =
             Dynamic::open(options, NAME, DIRECTORIES).map_err(NotOpened::NotLoaded)?;
         let functions = Functions::of(&mut dynamic);

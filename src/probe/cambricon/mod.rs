@@ -12,20 +12,17 @@ mod table;
 mod unit;
 
 use crate::model::{
-    Absent, Device, DeviceId, DeviceProcess, Event, ProbeHint, ProbeReport, ProbeStatus, Reading,
-    Readings,
+    Device, DeviceId, DeviceProcess, ProbeHint, ProbeReport, ProbeStatus, Reading, Readings,
 };
-use crate::probe::dynamic::wait_for_last_calls;
-use crate::probe::report;
-use crate::probe::round::Round;
+use crate::probe::round::{Refused, Round};
 use crate::probe::surroundings;
+use crate::probe::twofold::{self, Listing, NotOpened, Parts, StandIn, Twofold};
 use crate::probe::vendor::{Answer, Opened, Vendor, VendorOptions};
 use fault::{Fault, LOW_DRIVER, NO_DEVICES, NO_DRIVER, NO_PERMISSION};
-use ffi::{Library, NAME, NotOpened};
+use ffi::Library;
 use std::ffi::OsString;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::sync::Arc;
 use unit::Unit;
 
 /// Cambricon's PCI vendor id.
@@ -37,181 +34,110 @@ const NODES: &[&str] = &[
     "proc/driver/cambricon",
 ];
 
-/// CNDEV or `cnmon`, opened as often as it takes.
-pub struct Cambricon {
+/// CNDEV or `cnmon`, opened as often as it takes. Nothing is loaded before [`Vendor::open`].
+#[must_use]
+pub fn probe(options: VendorOptions) -> impl Vendor {
+    Twofold::new(Cambricon {
+        options,
+        tools: ["cnmon", "/usr/local/neuware/bin/cnmon"]
+            .map(OsString::from)
+            .to_vec(),
+    })
+}
+
+struct Cambricon {
     options: VendorOptions,
     /// The tool's names, the first that can be started counts.
     tools: Vec<OsString>,
-    session: RwLock<Option<Arc<Session>>>,
 }
 
-/// What is open.
-enum Session {
-    Library(Vec<Arc<Unit>>),
-    Tool(cnmon::Tool),
-}
+impl Parts for Cambricon {
+    const NAME: &'static str = ffi::NAME;
+    type Unit = Unit;
+    type Fault = Fault;
 
-impl Cambricon {
-    /// Nothing is loaded before [`Vendor::open`].
-    #[must_use]
-    pub fn new(options: VendorOptions) -> Self {
-        Self {
-            options,
-            tools: ["cnmon", "/usr/local/neuware/bin/cnmon"]
-                .map(OsString::from)
-                .to_vec(),
-            session: RwLock::new(None),
-        }
-    }
-
-    fn session(&self) -> Option<Arc<Session>> {
-        let session = self.session.read().unwrap_or_else(PoisonError::into_inner);
-        session.clone()
-    }
-
-    fn replace(&self, new: Option<Session>) -> Option<Arc<Session>> {
-        let mut session = self.session.write().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut *session, new.map(Arc::new))
-    }
-
-    fn unit(&self, device: &DeviceId) -> Option<Arc<Unit>> {
-        match &*self.session()? {
-            Session::Library(units) => units.iter().find(|u| u.device.id == *device).cloned(),
-            Session::Tool(_) => None,
-        }
+    fn options(&self) -> &VendorOptions {
+        &self.options
     }
 
     fn hint(&self) -> ProbeHint {
         surroundings::hint(&self.options.root, PCI_VENDOR, NODES)
     }
 
-    fn report(&self, status: ProbeStatus, hint: ProbeHint) -> ProbeReport {
-        report::report(&self.options, NAME, status, hint)
-    }
-
-    /// The report of a library that was loaded and then said no.
-    fn failed(&self, fault: Fault, tried: &str, path: Option<Arc<str>>) -> Box<ProbeReport> {
-        let (status, hint) = match fault {
+    fn judge(&self, fault: Fault) -> (ProbeStatus, ProbeHint) {
+        match fault {
             Fault::Missing => (ProbeStatus::NoLibrary, ProbeHint::Unknown),
             Fault::Code(LOW_DRIVER) => (ProbeStatus::Mismatch, ProbeHint::InstallDriver),
             Fault::Code(NO_PERMISSION) => (ProbeStatus::NoPermission, ProbeHint::Permission),
             Fault::Code(NO_DRIVER | NO_DEVICES) => (ProbeStatus::NoDevice, self.hint()),
             Fault::Code(_) => (ProbeStatus::NoDevice, ProbeHint::Unknown),
-        };
-        let mut report = self.report(status, hint);
-        report.path = path;
-        report.code = fault.code();
-        report.message = Some(Arc::from(format!("{tried}: {fault}")));
-        Box::new(report)
-    }
-
-    fn open_library(&self, library: Library) -> Result<Opened, Box<ProbeReport>> {
-        let library = Arc::new(library);
-        let path = library.path.clone();
-        let listing = devices::list(&library)
-            .map_err(|fault| self.failed(fault, "listing the devices", path.clone()))?;
-        if let (true, Some((_, fault))) = (listing.units.is_empty(), listing.refused.first()) {
-            return Err(self.failed(*fault, "opening the first device", path));
         }
-        let (devices, refused) = (listing.units.len(), &listing.refused);
-        let mut report = report::listed(&self.options, NAME, devices, refused, || self.hint());
-        report.path = path;
-        report.version = library
-            .library_version()
-            .ok()
-            .map(|[major, minor, build]| Arc::from(format!("{major}.{minor}.{build}")));
-        let devices: Vec<Arc<Device>> = listing
-            .units
-            .iter()
-            .map(|unit| Arc::clone(&unit.device))
-            .collect();
-        self.replace(Some(Session::Library(listing.units)));
-        Ok(Opened { report, devices })
     }
 
-    /// By the tool, where there is no library; `None` where there is no tool either, or may not be.
-    fn open_tool(&self) -> Option<Opened> {
+    fn code(fault: Fault) -> Option<i32> {
+        fault.code()
+    }
+
+    fn load(&self) -> Result<Library, NotOpened<Fault>> {
+        Library::open(&self.options)
+    }
+
+    fn list(&self, library: &Arc<Library>) -> Result<Listing<Unit, Fault>, Fault> {
+        devices::list(library)
+    }
+
+    fn about(library: &Library) -> (Option<Arc<str>>, Option<Arc<str>>) {
+        let version = library.library_version().ok();
+        let version =
+            version.map(|[major, minor, build]| format!("{major}.{minor}.{build}").into());
+        (library.path.clone(), version)
+    }
+
+    /// The tool, which is asked on this machine only.
+    fn stand_in(&self, mut report: ProbeReport) -> Option<(Box<dyn StandIn>, Opened)> {
         if self.options.root != Path::new("/") || self.options.library.is_some() {
             return None;
         }
         let (tool, table) = self.tools.iter().find_map(cnmon::Tool::start)?;
-        let mut report = self.report(ProbeStatus::Ok, ProbeHint::Nothing);
         report.library = Arc::from(tool.program.to_string_lossy());
         report.version = table.version;
-        report.message = Some(Arc::from(
-            "there is no libcndev.so: read from the tool's table",
-        ));
+        report.message = Some("there is no libcndev.so: read from the tool's table".into());
         let devices = tool.devices.clone();
-        self.replace(Some(Session::Tool(tool)));
-        Some(Opened { report, devices })
+        Some((Box::new(tool), Opened { report, devices }))
     }
 }
 
-impl Vendor for Cambricon {
-    fn open(&self) -> Result<Opened, Box<ProbeReport>> {
-        let old = self.replace(None);
-        let library = match old.as_deref() {
-            Some(Session::Library(units)) => units.first().map(|u| Arc::downgrade(&u.library)),
-            _ => None,
-        };
-        drop(old);
-        if let Some(library) = library {
-            wait_for_last_calls(&library);
-        }
-        match Library::open(&self.options) {
-            Ok(library) => self.open_library(library),
-            Err(NotOpened::Refused(fault, path)) => {
-                Err(self.failed(fault, "initialising the library", path))
-            }
-            Err(NotOpened::NotLoaded(refused)) => self
-                .open_tool()
-                .ok_or_else(|| report::not_loaded(&self.options, NAME, refused, self.hint())),
-        }
+impl twofold::Unit for Unit {
+    type Library = Library;
+
+    fn device(&self) -> &Arc<Device> {
+        &self.device
     }
 
+    fn library(&self) -> &Arc<Library> {
+        &self.library
+    }
+
+    fn refused(&self) -> &Refused {
+        &self.refused
+    }
+
+    fn sample(&self, round: &Round<'_>, readings: &mut Readings) {
+        sample::sample(self, round, readings);
+    }
+
+    fn sample_slow(&self, round: &Round<'_>, readings: &mut Readings) {
+        sample::sample_slow(self, round, readings);
+    }
+
+    fn processes(&self, round: &Round<'_>) -> Reading<Vec<DeviceProcess>> {
+        sample::processes(self, round)
+    }
+}
+
+impl StandIn for cnmon::Tool {
     fn sample(&self, device: &DeviceId, readings: &mut Readings) -> Answer {
-        match self.session().as_deref() {
-            None => Answer::Reopen,
-            Some(Session::Tool(tool)) => tool.sample(device, readings),
-            Some(Session::Library(_)) => {
-                let Some(unit) = self.unit(device) else {
-                    return Answer::Lost(Absent::Lost);
-                };
-                let round = Round::new(&unit.refused);
-                sample::sample(&unit, &round, readings);
-                round.answer()
-            }
-        }
-    }
-
-    fn sample_slow(&self, device: &DeviceId, readings: &mut Readings) {
-        if let Some(unit) = self.unit(device) {
-            sample::sample_slow(&unit, &Round::new(&unit.refused), readings);
-        }
-    }
-
-    fn needs_blocking_pcie(&self, _device: &DeviceId) -> bool {
-        false
-    }
-
-    fn sample_blocking_pcie(&self, _device: &DeviceId, _readings: &mut Readings) {}
-
-    fn processes(&self, device: &DeviceId) -> Reading<Vec<DeviceProcess>> {
-        match self.session().as_deref() {
-            Some(Session::Tool(_)) => Err(Absent::NotSupported),
-            _ => {
-                let unit = self.unit(device).ok_or(Absent::Lost)?;
-                sample::processes(&unit, &Round::new(&unit.refused))
-            }
-        }
-    }
-
-    fn wait_events(&self, _timeout: Duration) -> Option<Vec<Event>> {
-        None
-    }
-
-    fn close(&self) {
-        drop(self.replace(None));
+        Self::sample(self, device, readings)
     }
 }
 
@@ -219,7 +145,7 @@ impl Vendor for Cambricon {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::model::Metric;
+    use crate::model::{Absent, Metric};
     use crate::probe::tool::tests::script;
 
     #[test]
@@ -231,12 +157,15 @@ mod tests {
 |  0%   33C        105 W/ 550 W |  1024 MiB/ 98304 MiB | FULL          Default |
 ";
         let tool = script(folder.path(), &format!("cat <<'END'\n{table}END\n"));
-        let probe = |root: &Path, library: Option<&str>| Cambricon {
-            tools: vec!["/nowhere/cnmon".into(), tool.clone().into_os_string()],
-            ..Cambricon::new(VendorOptions {
-                vendor: crate::model::Vendor::Cambricon,
-                root: root.to_owned(),
-                library: library.map(Into::into),
+        let probe = |root: &Path, library: Option<&str>| {
+            Twofold::new(Cambricon {
+                tools: vec!["/nowhere/cnmon".into(), tool.clone().into_os_string()],
+                options: VendorOptions {
+                    vendor: crate::model::Vendor::Cambricon,
+                    root: root.to_owned(),
+                    library: library.map(Into::into),
+                    measure_pcie: false,
+                },
             })
         };
         let cnmon = probe(Path::new("/"), None);

@@ -6,6 +6,7 @@ use super::files::{self, Card};
 use super::sample::Unit;
 use crate::model::{Absent, BoardId, Device, DeviceId, DeviceKind, PciAddress, Reading, Vendor};
 use crate::probe::round::{Refused, Said as _};
+use crate::probe::twofold::Listing;
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,18 +14,11 @@ use std::sync::Arc;
 /// More than any machine holds; a larger count is garbage.
 const MOST: u32 = 1024;
 
-/// What the library lists.
-pub(super) struct Listing {
-    pub(super) units: Vec<Arc<Unit>>,
-    /// Positions of the list that gave no device, with the reason.
-    pub(super) refused: Vec<(u32, Fault)>,
-}
-
 /// Asks for everything that identifies the devices.
 ///
 /// # Errors
 /// There is no list.
-pub(super) fn list(library: &Arc<Library>, root: &Path) -> Result<Listing, Fault> {
+pub(super) fn list(library: &Arc<Library>, root: &Path) -> Result<Listing<Unit, Fault>, Fault> {
     let count = library.count()?;
     let cards = files::cards(root);
     let mut taken = HashSet::new();

@@ -3,7 +3,8 @@
 #![allow(unsafe_code)]
 
 use super::fault::{ALREADY_INITIALIZED, Fault};
-use crate::probe::dynamic::{Dynamic, NotLoaded};
+use crate::probe::dynamic::Dynamic;
+use crate::probe::twofold::NotOpened;
 use crate::probe::vendor::VendorOptions;
 use std::ffi::{c_char, c_void};
 use std::mem::offset_of;
@@ -162,12 +163,6 @@ pub(super) struct Library {
     _dynamic: Dynamic,
 }
 
-/// Why the library could not be opened.
-pub(super) enum NotOpened {
-    NotLoaded(NotLoaded),
-    Refused(Fault, Option<Arc<str>>),
-}
-
 fn check(code: u32) -> Result<(), Fault> {
     match code {
         0 => Ok(()),
@@ -190,7 +185,7 @@ fn written(call: impl FnOnce(*mut c_char, u32) -> u32) -> Result<String, Fault> 
 
 impl Library {
     /// Loads and initialises it.
-    pub(super) fn open(options: &VendorOptions) -> Result<Self, NotOpened> {
+    pub(super) fn open(options: &VendorOptions) -> Result<Self, NotOpened<Fault>> {
         let mut dynamic =
             Dynamic::open(options, NAME, DIRECTORIES).map_err(NotOpened::NotLoaded)?;
         let functions = Functions::of(&mut dynamic);

@@ -1,19 +1,21 @@
 //! The devices by `hl-smi`, where there is no library: one long-lived child that prints a line for each card every few
-//! seconds, read by a thread of its own.
+//! seconds, read by a thread of its own, which starts it again where it ends.
 
 use super::devices::id;
 use super::lines::{COLUMNS, Row, parse};
 use crate::model::{
     Absent, BoardId, Device, DeviceId, DeviceKind, Metric, Reading, Readings, Vendor,
 };
+use crate::probe::backoff::{self, Backoff};
 use crate::probe::plausible;
 use crate::probe::tool;
 use crate::probe::vendor::Answer;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
-use std::io::{BufRead as _, BufReader, Read};
-use std::process::{Child, Command, Stdio};
+use std::io::{self, BufRead as _, BufReader, Read};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -41,12 +43,16 @@ pub(super) struct Smi {
     pub(super) program: OsString,
     pub(super) devices: Vec<Arc<Device>>,
     shared: Arc<Shared>,
+    /// Its end is the thread's.
+    _running: Sender<()>,
 }
 
 struct Shared {
-    child: Mutex<Child>,
+    /// The child that runs, and since when.
+    child: Mutex<Option<(Child, Instant)>>,
     newest: Mutex<Newest>,
-    ended: AtomicBool,
+    /// No child is to be started any more.
+    stopped: AtomicBool,
 }
 
 /// The newest line of each card, by its index.
@@ -73,38 +79,26 @@ impl Smi {
         if rows.is_empty() {
             return None;
         }
-        let mut child = command(program)
-            .args(["-l", &PERIOD_S.to_string()])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .ok()?;
-        let stdout = child.stdout.take();
         let now = Instant::now();
-        let smi = Self {
-            program: program.clone(),
-            devices: devices(&rows),
-            shared: Arc::new(Shared {
-                child: Mutex::new(child),
-                newest: Mutex::new(
-                    rows.into_iter()
-                        .map(|row| (row.index, (now, row)))
-                        .collect(),
-                ),
-                ended: AtomicBool::new(false),
-            }),
-        };
-        let (stdout, shared) = (stdout?, Arc::clone(&smi.shared));
+        let devices = devices(&rows);
+        let newest = rows.into_iter().map(|row| (row.index, (now, row)));
+        let shared = Arc::new(Shared {
+            child: Mutex::new(None),
+            newest: Mutex::new(newest.collect()),
+            stopped: AtomicBool::new(false),
+        });
+        let (running, ended) = channel();
+        let (name, of) = (program.clone(), Arc::clone(&shared));
         std::thread::Builder::new()
             .name("hl-smi".to_owned())
-            .spawn(move || {
-                read(stdout, &shared.newest);
-                shared.ended.store(true, Ordering::Release);
-                shared.end();
-            })
+            .spawn(move || of.keep(&name, &ended))
             .ok()?;
-        Some(smi)
+        Some(Self {
+            program: program.clone(),
+            devices,
+            shared,
+            _running: running,
+        })
     }
 
     /// The readings of the newest line.
@@ -115,46 +109,95 @@ impl Smi {
         let newest = locked(&self.shared.newest);
         let fresh = |at: &Instant| at.elapsed() <= OLDEST;
         match newest.get(&known.index) {
-            _ if self.shared.ended.load(Ordering::Acquire) => Answer::Reopen,
             Some((at, row)) if fresh(at) => {
                 fill(row, readings);
                 Answer::Answered
             }
             // Where the others go on, this one is gone.
             _ if newest.values().any(|(at, _)| fresh(at)) => Answer::Lost(Absent::Lost),
-            _ => Answer::Reopen,
+            // It hangs, or is being started again.
+            _ => {
+                self.shared.end(|since| since.elapsed() > OLDEST);
+                Answer::Lost(Absent::TimedOut)
+            }
         }
     }
 }
 
 impl Shared {
-    fn end(&self) {
-        let mut child = locked(&self.child);
-        let _ = child.kill();
-        let _ = child.wait();
+    /// Runs the child again and again, each time later, until nobody holds it any more.
+    fn keep(&self, program: &OsString, ended: &Receiver<()>) {
+        let mut retry = Backoff::new(backoff::FIRST);
+        loop {
+            let said = match self.begin(program) {
+                Ok(stdout) => {
+                    let said = read(stdout, &self.newest);
+                    self.end(|_| true);
+                    said
+                }
+                Err(_) => false,
+            };
+            if said {
+                retry.reset();
+            }
+            let wait = retry.fail(Instant::now());
+            if ended.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+        }
+    }
+
+    fn begin(&self, program: &OsString) -> io::Result<ChildStdout> {
+        let mut running = locked(&self.child);
+        if self.stopped.load(Ordering::Acquire) {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let mut child = command(program)
+            .args(["-l", &PERIOD_S.to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let stdout = child.stdout.take();
+        *running = Some((child, Instant::now()));
+        stdout.ok_or_else(|| io::Error::other("it has no output"))
+    }
+
+    /// Ends the child that runs, where it is one of those.
+    fn end(&self, of: impl FnOnce(Instant) -> bool) {
+        let mut running = locked(&self.child);
+        if running.as_ref().is_some_and(|(_, since)| of(*since))
+            && let Some((mut child, _)) = running.take()
+        {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 
 impl Drop for Smi {
     fn drop(&mut self) {
-        self.shared.end();
+        self.shared.stopped.store(true, Ordering::Release);
+        self.shared.end(|_| true);
     }
 }
 
-/// Takes in lines until there are no more.
-fn read(stdout: impl Read, newest: &Mutex<Newest>) {
+/// Takes in lines until there are no more; whether one of them told of a card.
+fn read(stdout: impl Read, newest: &Mutex<Newest>) -> bool {
     let mut lines = BufReader::new(stdout);
     let mut line = Vec::new();
+    let mut said = false;
     loop {
         line.clear();
         match lines.by_ref().take(LINE).read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => return,
+            Ok(0) | Err(_) => return said,
             Ok(_) => {}
         }
         if let Some(row) = parse(&COLUMNS, &String::from_utf8_lossy(&line)) {
             let mut newest = locked(newest);
             // A child that makes up cards fills no memory.
             if newest.contains_key(&row.index) {
+                said = true;
                 newest.insert(row.index, (Instant::now(), row));
             }
         }
@@ -251,20 +294,30 @@ mod tests {
         ] {
             assert_eq!(readings.get(metric), value, "{metric:?}");
         }
-        // A silent child is started anew; a card that is left out alone is gone.
+        // A silent child says nothing of now; a card that is left out alone is gone.
         let old = Instant::now().checked_sub(OLDEST * 2).unwrap();
         let age = |index| {
             let row = parse(&COLUMNS, ROW).unwrap();
             locked(&smi.shared.newest).insert(index, (old, row));
         };
         age(0);
-        assert_eq!(smi.sample(&device.id, &mut readings), Answer::Reopen);
+        assert_eq!(
+            smi.sample(&device.id, &mut readings),
+            Answer::Lost(Absent::TimedOut)
+        );
         locked(&smi.shared.newest).insert(1, (Instant::now(), Row::default()));
         assert_eq!(
             smi.sample(&device.id, &mut readings),
             Answer::Lost(Absent::Lost)
         );
-        let child = locked(&smi.shared.child).id();
+        let begin = Instant::now();
+        let child = loop {
+            if let Some((child, _)) = &*locked(&smi.shared.child) {
+                break child.id();
+            }
+            assert!(begin.elapsed() < Duration::from_secs(60));
+            std::thread::yield_now();
+        };
         drop(smi);
         let gone = || !std::path::Path::new(&format!("/proc/{child}")).exists();
         assert!(gone(), "the child was killed and waited for");

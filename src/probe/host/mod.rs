@@ -8,6 +8,7 @@ mod family;
 mod files;
 mod growth;
 mod identity;
+pub(super) mod jobs;
 mod owner;
 mod process_stat;
 mod processes;

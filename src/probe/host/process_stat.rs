@@ -8,6 +8,8 @@ pub(super) struct Stat<'a> {
     /// State letter.
     pub(super) state: char,
     pub(super) parent: u32,
+    /// It was forked and has not begun a program of its own since (`PF_FORKNOEXEC`).
+    pub(super) forked: bool,
     /// Pages that had to be fetched from storage.
     pub(super) major_faults: u64,
     /// User and system time in ticks, children not included.
@@ -16,6 +18,9 @@ pub(super) struct Stat<'a> {
     pub(super) start_ticks: u64,
 }
 
+/// The kernel's flag of a process that was forked and runs its parent's program still (include/linux/sched.h).
+const FORKED: u64 = 0x40;
+
 /// Reads the line. The name may hold blanks and parentheses: it ends at the last one.
 pub(super) fn read(line: &str) -> Option<Stat<'_>> {
     let (_, rest) = line.split_once('(')?;
@@ -23,7 +28,8 @@ pub(super) fn read(line: &str) -> Option<Stat<'_>> {
     let mut fields = rest.split_whitespace();
     let state = fields.next()?.chars().next()?;
     let parent = fields.next()?.parse().ok()?;
-    let major_faults = fields.nth(7)?.parse().ok()?;
+    let flags: u64 = fields.nth(4)?.parse().ok()?;
+    let major_faults = fields.nth(2)?.parse().ok()?;
     let user: u64 = fields.nth(1)?.parse().ok()?;
     let system: u64 = fields.next()?.parse().ok()?;
     let start_ticks = fields.nth(6)?.parse().ok()?;
@@ -31,6 +37,7 @@ pub(super) fn read(line: &str) -> Option<Stat<'_>> {
         name,
         state,
         parent,
+        forked: flags & FORKED != 0,
         major_faults,
         cpu_ticks: user.checked_add(system)?,
         start_ticks,
@@ -50,11 +57,12 @@ mod tests {
     #[test]
     fn the_fields_are_where_proc_5_says() {
         let line =
-            "42 (py) (th on) D 7 1 1 0 -1 4194560 10 20 3 40 5 6 7 8 20 0 1 0 12050 1000 10\n";
+            "42 (py) (th on) D 7 1 1 0 -1 4194624 10 20 3 40 5 6 7 8 20 0 1 0 12050 1000 10\n";
         let expected = Stat {
             name: "py) (th on",
             state: 'D',
             parent: 7,
+            forked: true,
             major_faults: 3,
             cpu_ticks: 11,
             start_ticks: 12050,

@@ -126,6 +126,7 @@ mod tests {
     fn options(root: &Path) -> VendorOptions {
         VendorOptions {
             library: None,
+            measure_pcie: false,
             root: root.to_owned(),
             vendor: Vendor::Nvidia,
         }

@@ -107,6 +107,10 @@ pub(crate) fn serve_at(
 pub fn serve_from_stdin(vendor: Arc<dyn Vendor>) -> Result<(), WireError> {
     let socket = UnixStream::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     let served = serve(vendor, socket, path_reader());
+    // A vendor's tool that still runs would outlive us.
+    if is_group_leader() && has_children() {
+        end_process();
+    }
     let watchdog = std::thread::Builder::new()
         .name("watchdog".to_owned())
         .spawn(|| {
@@ -124,8 +128,29 @@ fn path_reader() -> PathReader {
     Arc::new(crate::probe::pcie::path)
 }
 
-/// SIGKILL to ourselves: nothing of the library gets to run, and no other end is as sure.
+/// Whether the group of processes that we are in is our own, so that nobody else is in it but our children.
+fn is_group_leader() -> bool {
+    rustix::process::getpgrp() == rustix::process::getpid()
+}
+
+fn has_children() -> bool {
+    // An empty list is "no child".
+    !matches!(
+        rustix::process::waitid(
+            rustix::process::WaitId::All,
+            rustix::process::WaitIdOptions::EXITED
+                | rustix::process::WaitIdOptions::NOHANG
+                | rustix::process::WaitIdOptions::NOWAIT,
+        ),
+        Err(rustix::io::Errno::CHILD)
+    )
+}
+
+/// SIGKILL to ourselves and the tools that we run: nothing of the library gets to run, and no other end is as sure.
 fn end_process() {
+    if is_group_leader() {
+        let _ = rustix::process::kill_current_process_group(rustix::process::Signal::KILL);
+    }
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
 }
 

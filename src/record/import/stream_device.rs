@@ -9,7 +9,8 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 
 /// The readings whose figure is the reading itself.
-const DIRECT: [(&str, Metric); 28] = [
+const DIRECT: [(&str, Metric); 29] = [
+    ("environment.forked_workers", Metric::ForkedWorkers),
     ("pcie.both_bytes_per_s", Metric::PcieBothRate),
     ("power_default_limit_w", Metric::LimitDefault),
     ("energy_j", Metric::Energy),
@@ -131,9 +132,33 @@ pub(super) fn device(json: &Json) -> Option<Device> {
         virtual_share: json
             .get("share_ratio")
             .is_some_and(|share| !share.is_null()),
-        details: Vec::new(),
+        details: environment(json),
     })
 }
+
+/// What stands around the device.
+fn environment(json: &Json) -> Vec<(Arc<str>, Arc<str>)> {
+    let facts = json.get("environment").and_then(Json::as_object);
+    let facts = facts.into_iter().flatten();
+    facts
+        .filter_map(|(name, value)| {
+            let value = crate::text::clean(value.as_str()?);
+            Some((crate::text::clean(name).into(), value.into()))
+        })
+        .collect()
+}
+
+/// A switch, as 0 or 1.
+fn switch(json: &Json, object: &str, name: &str) -> Reading<f64> {
+    let on = json
+        .get(object)
+        .and_then(|inner| inner.get(name)?.as_bool());
+    on.map(|on| f64::from(u8::from(on)))
+        .ok_or_else(|| why(json, &format!("{object}.{name}")))
+}
+
+/// The words of a vendor's judgement, by their level.
+const HEALTH: [&str; 4] = ["healthy", "minor", "major", "critical"];
 
 /// The driver's readings.
 pub(super) fn values(json: &Json) -> Vec<(Metric, Reading<f64>)> {
@@ -179,6 +204,12 @@ pub(super) fn values(json: &Json) -> Vec<(Metric, Reading<f64>)> {
             values.push((metric, Ok(seconds)));
         }
     }
+    let health = text(json, "health");
+    let level = HEALTH.iter().position(|word| Some(*word) == health);
+    let level = level.map(|level| level as f64);
+    values.push((Metric::Health, level.ok_or_else(|| why(json, "health"))));
+    let reduced = switch(json, "environment", "reduce_precision");
+    values.push((Metric::ReducePrecision, reduced));
     let mig = json.pointer("/mig/enabled").and_then(Json::as_bool);
     let mig = mig.map(|on| f64::from(u8::from(on)));
     values.push((Metric::MigEnabled, mig.ok_or_else(|| why(json, "mig"))));
@@ -291,6 +322,7 @@ pub(super) fn hops(json: &Json) -> Vec<Hop> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use serde_json::json;
@@ -306,5 +338,35 @@ mod tests {
         assert_eq!(number(&told, "power_w"), Err(raw));
         assert_eq!(number(&told, "temperature_c"), Err(Absent::NotReported));
         assert_eq!(number(&told, "clock_mhz"), Err(Absent::NotReported));
+    }
+
+    #[test]
+    fn what_stands_around_a_device_and_its_health_come_back() {
+        let json = json!({
+            "id": "a", "index": 0, "vendor": "ascend", "name": "910B3", "driver": "24.1.rc3", "health": "major",
+            "environment": {
+                "cann": "8.5.0", "kernel": null, "forked_workers": 2, "reduce_precision": true, "floors": [],
+            },
+            "absent": {"environment.kernel": "not_reported"},
+        });
+        let device = device(&json).unwrap();
+        assert_eq!(device.details, [("cann".into(), "8.5.0".into())]);
+        let floors = crate::model::floors(&device);
+        let floors: Vec<_> = floors.iter().map(|f| (f.fact, f.holds)).collect();
+        assert_eq!(floors, [("driver", false)]);
+        let of = |json: &Json, metric| {
+            let mut values = values(json).into_iter();
+            let value = values.find(|(known, _)| *known == metric);
+            value.map(|(_, value)| value)
+        };
+        assert_eq!(of(&json, Metric::Health), Some(Ok(2.0)));
+        assert_eq!(of(&json, Metric::ForkedWorkers), Some(Ok(2.0)));
+        assert_eq!(of(&json, Metric::ReducePrecision), Some(Ok(1.0)));
+        let none = json!({"absent": {"health": "timed_out", "environment.reduce_precision": "no_permission"}});
+        assert_eq!(of(&none, Metric::Health), Some(Err(Absent::TimedOut)));
+        assert_eq!(
+            of(&none, Metric::ReducePrecision),
+            Some(Err(Absent::NoPermission))
+        );
     }
 }

@@ -128,4 +128,20 @@ catalogue! { device:
     device_part_number();
     device_vbios();
     device_virtualization();
+    /// What the vendor's library thinks of the device, and its words.
+    device_vendors_health();
+    device_health_fine();
+    device_health_minor();
+    device_health_major();
+    device_health_critical();
+    device_section_environment();
+    /// What a vendor asks for at least, and what of it asks for that.
+    device_floor_held(least, cause);
+    device_floor_below(least, cause);
+    device_floor_paired(least, cause);
+    device_floor_listed(cause);
+    device_forked_workers();
+    device_forked_note();
+    device_reduce_precision();
+    device_reduce_note();
 }

@@ -37,6 +37,7 @@ catalogue! { overview:
     overview_chart_heat();
     overview_chart_work();
     overview_ceiling_plate();
+    overview_ceiling_plate_unverified();
     overview_ceiling_limit();
     /// What the negotiated link can carry.
     overview_ceiling_link(link);

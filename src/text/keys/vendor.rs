@@ -4,6 +4,8 @@ catalogue! { vendor:
     vendor_not_told(interface);
     /// There is a way, and it is not taken.
     vendor_not_read(interface);
+    /// There is a way that blocks, and a flag for it.
+    vendor_on_request(interface, flag);
     /// Documented, and refused by the devices of today.
     vendor_refused(interface);
     vendor_unit_unknown(interface);

@@ -142,6 +142,8 @@ catalogue! { verdict:
     verdict_w_bridge_width();
     verdict_w_link_rx();
     verdict_w_link_tx();
+    verdict_w_link_both();
+    verdict_w_health();
     verdict_w_link_traffic();
     verdict_w_nvlink_up();
     verdict_w_nvlink_traffic();

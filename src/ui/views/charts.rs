@@ -170,6 +170,9 @@ fn power(view: &DeviceView, look: &Look) -> ChartOr {
         (Some(plate), Some(limit)) if limit > plate * 1.01 => {
             (limit, look.text.overview_ceiling_limit())
         }
+        (Some(plate), _) if view.plate_unverified => {
+            (plate, look.text.overview_ceiling_plate_unverified())
+        }
         (Some(plate), _) => (plate, look.text.overview_ceiling_plate()),
         (None, Some(limit)) => (limit, look.text.overview_ceiling_limit()),
         (None, None) => {

@@ -7,6 +7,7 @@
 //!    PCI address   0000:19:00.0                             rated           --      not reported
 //! ```
 
+mod environment;
 mod gap;
 mod links;
 mod rows;

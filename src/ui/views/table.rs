@@ -242,11 +242,13 @@ fn draw_cell(
         }
         Cell::Plate => {
             let plate = get(Figure::PlatePower);
-            unit(
-                &look.number(plate, |w| format!("{w:.0} W")),
-                plate,
-                Role::Plate,
-            )
+            // A row of the table of plates that nobody verified is marked, in the room that there is.
+            let write = |w: f64| match view.plate_unverified {
+                true if w >= 1000.0 => format!("{w:.0}?"),
+                true => format!("{w:.0} W?"),
+                false => format!("{w:.0} W"),
+            };
+            unit(&look.number(plate, write), plate, Role::Plate)
         }
         Cell::Head => {
             let head = get(Figure::Headroom);

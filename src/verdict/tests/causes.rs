@@ -150,6 +150,27 @@ fn each_cause_at_and_around_its_threshold() {
             Some(Sure),
         ),
         (
+            "a sum that fills both ways beside little work",
+            70,
+            |_, s| {
+                only_the_sum(s, 0.85);
+                s.span = Some(0.2);
+            },
+            Cause::PcieSaturated,
+            Some(Sure),
+        ),
+        (
+            "a sum that may fill one way, or half of each",
+            70,
+            |_, s| {
+                only_the_sum(s, 0.5);
+                s.span = Some(0.2);
+            },
+            // As without any reading of the link.
+            Cause::EvalPause,
+            Some(Sure),
+        ),
+        (
             "a full link beside much work",
             70,
             |_, s| (s.rx_saturation, s.span) = (Some(0.95), Some(0.7)),
@@ -202,6 +223,27 @@ fn each_cause_at_and_around_its_threshold() {
             31,
             |_, s| s.nvlink_up = Some(17.0),
             Cause::NvlinkDown,
+            Some(Sure),
+        ),
+        (
+            "a device that its vendor calls healthy",
+            5,
+            |_, s| s.health = Some(0.0),
+            Cause::None,
+            None,
+        ),
+        (
+            "a minor fault, by the vendor",
+            5,
+            |_, s| s.health = Some(1.0),
+            Cause::EccXid,
+            Some(Suspect),
+        ),
+        (
+            "a major fault, by the vendor",
+            5,
+            |_, s| s.health = Some(2.0),
+            Cause::EccXid,
             Some(Sure),
         ),
         (

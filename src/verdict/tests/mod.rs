@@ -84,6 +84,8 @@ fn working<'a>(device: &'a Device, peers: &'a Peers) -> Seen<'a> {
         tx_bytes_per_s: Some(1e9),
         rx_saturation: Some(0.04),
         tx_saturation: Some(0.02),
+        both_saturation: None,
+        both_bytes_per_s: None,
         nvlink_links: Some(18.0),
         nvlink_up: Some(18.0),
         nvlink_expected: true,
@@ -94,6 +96,7 @@ fn working<'a>(device: &'a Device, peers: &'a Peers) -> Seen<'a> {
         remap_failed: Some(0.0),
         remap_pending: Some(0.0),
         recovery_action: Some(0.0),
+        health: None,
         xid: None,
         owners: Owners {
             listed: Some(1),
@@ -186,6 +189,16 @@ fn spins(seen: &mut Seen<'_>) {
     seen.rx_saturation = Some(0.0);
     seen.tx_saturation = Some(0.0);
     seen.nvlink_bytes_per_s = Some(0.0);
+}
+
+/// A device that does not tell the directions apart.
+fn only_the_sum(seen: &mut Seen<'_>, saturation: f64) {
+    (seen.rx_saturation, seen.tx_saturation) = (None, None);
+    (seen.rx_bytes_per_s, seen.tx_bytes_per_s) = (None, None);
+    seen.both_saturation = Some(saturation);
+    seen.both_bytes_per_s = seen
+        .usable_bytes_per_s
+        .map(|usable| usable * 2.0 * saturation);
 }
 
 #[test]

@@ -108,9 +108,9 @@ const _: () = {
     assert!(std::mem::offset_of!(PcieInfoAll, domain) == 16);
 };
 
-type Done = Result<(), c_int>;
+pub(crate) type Done = Result<(), c_int>;
 
-fn put<T>(out: *mut T, value: T) -> Done {
+pub(crate) fn put<T>(out: *mut T, value: T) -> Done {
     if out.is_null() {
         return Err(INVALID_PARAMETER);
     }
@@ -142,7 +142,7 @@ fn whole(value: &Value) -> Result<i64, c_int> {
 }
 
 /// A number of a table; 0 where it is not named.
-fn part(value: &Value, key: &str) -> i64 {
+pub(crate) fn part(value: &Value, key: &str) -> i64 {
     value.get(key).and_then(Value::as_integer).unwrap_or(0)
 }
 

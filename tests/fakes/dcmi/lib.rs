@@ -11,3 +11,4 @@ mod calls;
 #[allow(dead_code, reason = "each library uses its part")]
 mod small;
 mod state;
+mod traffic;

@@ -2,7 +2,7 @@
 
 use crate::app::words;
 use crate::model::{
-    Absent, DeviceView, Figure, Meter, Metric, Snapshot, Unit, Value, VendorMeters,
+    Absent, DeviceView, Figure, Meter, Metric, Snapshot, Unit, Value, VendorMeters, WhyNot,
 };
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
@@ -90,8 +90,12 @@ impl Page<'_> {
 
     /// That the vendor's interface, not this device, lacks a meter.
     fn never_told(&self, why: Absent, meter: Option<Meter>) -> Option<String> {
-        let meter = meter.filter(|_| why == Absent::NotSupported)?;
-        let (interface, why) = VendorMeters::why_not(self.view.device.vendor, meter)?;
+        let (interface, why_not) = VendorMeters::why_not(self.view.device.vendor, meter?)?;
+        // What nobody asked for was not reported; all else is the interface's only where it says so itself.
+        let why = match (why_not, why) {
+            (_, Absent::NotSupported) | (WhyNot::OnRequest(_), Absent::NotReported) => why_not,
+            _ => return None,
+        };
         Some(words::why_not(interface, why, self.look.text).into_owned())
     }
 

@@ -3,7 +3,8 @@
 use super::rows::{Page, Row, Section};
 use crate::app::{verdicts, words};
 use crate::model::{
-    Absent, DeviceKind, DeviceView, Figure, Metric, ProcessView, Reading, Snapshot, Unit, Value,
+    Absent, DeviceKind, DeviceView, FIRMWARE_RANGE, Figure, Metric, ProcessView, Reading, Snapshot,
+    Unit, Value, environment_facts,
 };
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
@@ -50,6 +51,7 @@ pub(super) fn of(picture: &Snapshot, view: &DeviceView, look: &Look) -> Vec<Sect
         page.health(),
         page.phases(),
     ];
+    sections.extend(page.environment());
     sections.extend(page.gap());
     sections.push(page.processes());
     sections
@@ -76,7 +78,10 @@ impl Page<'_> {
         if let Some(parent) = &device.parent {
             rows.push(self.text(t.device_parent(), Ok(parent.to_string())));
         }
-        for (name, value) in &device.details {
+        // What stands around the device has a section of its own.
+        let around = environment_facts(device.vendor);
+        let own = |name: &str| !around.contains(&name) && name != FIRMWARE_RANGE;
+        for (name, value) in device.details.iter().filter(|(name, _)| own(name)) {
             rows.push(self.text(detail(name, t), Ok(value.to_string())));
         }
         if device.unified_memory {
@@ -410,7 +415,7 @@ impl Page<'_> {
             .xid
             .map(|(code, at)| format!("{code}  {at:.0}"))
             .ok_or(Absent::NotReported);
-        let rows = vec![
+        let mut rows = vec![
             self.figure(
                 t.device_ecc(),
                 Figure::EccUncorrected,
@@ -438,6 +443,12 @@ impl Page<'_> {
             ),
             self.text(t.device_last_xid(), xid),
         ];
+        // Few vendors have a judgement of their own.
+        let judged = self.view.readings.get(Metric::Health);
+        if !matches!(judged, Err(Absent::NotReported | Absent::NotSupported)) {
+            let judged = judged.map(|level| words::health(level, t).into_owned());
+            rows.insert(0, self.text(t.device_vendors_health(), judged));
+        }
         self.section(t.device_section_health(), rows)
     }
 
@@ -525,8 +536,9 @@ impl Page<'_> {
 }
 
 /// The label of one of the facts that a probe adds to a device's identity.
-fn detail(name: &str, t: crate::text::Catalogue) -> Cow<'static, str> {
+pub(super) fn detail(name: &str, t: crate::text::Catalogue) -> Cow<'static, str> {
     match name {
+        "driver" => t.device_driver(),
         "architecture" => t.device_architecture(),
         "compute_capability" => t.device_compute_capability(),
         "cuda" => t.device_cuda(),
