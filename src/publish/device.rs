@@ -6,7 +6,8 @@ use super::fields::Fields;
 use super::number::{by_name, rounded, timestamp};
 use super::verdict::verdict_json;
 use crate::model::{
-    Absent, BoardView, DeviceKind, DeviceView, Figure, Hop, Metric, ProcessView, Snapshot,
+    Absent, BoardView, DeviceKind, DeviceView, Figure, Hop, Metric, ProcessView, ShareKind,
+    Snapshot,
 };
 use crate::text::clean;
 use jiff::SignedDuration;
@@ -108,6 +109,8 @@ fn companions(fields: &mut Fields, figure: Figure, view: &DeviceView) {
         ),
         Figure::Temperature => fields.option("temperature_sensor", view.temperature_sensor, why),
         Figure::Headroom => fields.option("headroom_source", view.headroom_source, why),
+        // A whole card is nobody's share: that lacks nothing, as a device without a parent does not.
+        Figure::Share => fields.put("share_kind", view.device.share().map(ShareKind::word)),
         Figure::Work => fields.option("work_ratio_source", view.work_ratio_source, why),
         Figure::ClockMax => {
             fields.reading(

@@ -133,9 +133,10 @@ impl RuleSet {
             };
             match answer {
                 // Power alone never calls a device stalled, nor does any other single kind of witness.
-                Answer::Yes(proof)
+                Answer::Yes(mut proof)
                     if proof.state != VerdictState::Stalled || proof.kinds() >= 2 =>
                 {
+                    proof.can_be_sure &= !is_anybodys(seen, cause);
                     memory.yes(seen, cause, &proof, *span, turns);
                 }
                 Answer::Yes(_) | Answer::No => memory.no(seen, cause, true, *span, turns),
@@ -144,4 +145,31 @@ impl RuleSet {
         }
         memory.looked(seen.now);
     }
+}
+
+/// Whether a cause rests on what is told of a card that others use too, by their work as much as by ours: it stays a
+/// suspicion. Faults, heat, limits, the link, the host's memory and our own memory are so whoever works.
+fn is_anybodys(seen: &Seen<'_>, cause: Cause) -> bool {
+    seen.device.virtual_share
+        && matches!(
+            cause,
+            Cause::CollectiveWait
+                | Cause::PcieSaturated
+                | Cause::HostThrottled
+                | Cause::DiskIo
+                | Cause::NetworkIo
+                | Cause::InputStarved
+                | Cause::LaunchBound
+                | Cause::PowerDrift
+                | Cause::Straggler
+                | Cause::Flapping
+                | Cause::WarmUp
+                | Cause::CheckpointPause
+                | Cause::CompilePause
+                | Cause::EvalPause
+                | Cause::WorkChanged
+                | Cause::PowerSmoothing
+                | Cause::MemoryBound
+                | Cause::Serving
+        )
 }

@@ -41,6 +41,7 @@ mod refresh;
 mod score;
 mod screens;
 mod seen;
+mod shares;
 mod sharing;
 mod stage;
 #[path = "../support/story.rs"]

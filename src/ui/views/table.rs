@@ -8,7 +8,9 @@
 
 use super::meter::{phase_role, phase_word};
 use crate::app::{App, words};
-use crate::model::{DeviceKind, DeviceView, Figure, KnownKind, Level, Snapshot, StateWord, Value};
+use crate::model::{
+    DeviceKind, DeviceView, Figure, KnownKind, Level, ShareKind, Snapshot, StateWord, Value,
+};
 use crate::text::clean_width;
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
@@ -317,7 +319,13 @@ fn has(view: &DeviceView, test: impl Fn(&KnownKind) -> bool) -> bool {
 fn name(view: &DeviceView, width: u16, look: &Look) -> String {
     let short = short_name(&view.device.name);
     let text = match view.device.kind {
-        DeviceKind::Device => short.to_owned(),
+        // A vGPU has a name of its own; what containers share has the card's.
+        DeviceKind::Device => match view.device.share() {
+            Some(kind @ (ShareKind::Cgpu | ShareKind::Hami)) => {
+                format!("{} {short}", kind.title())
+            }
+            _ => short.to_owned(),
+        },
         DeviceKind::Instance => format!("{} {short}", look.glyph(Glyph::Branch)),
     };
     clean_width(&text, usize::from(width), look.charset.is_ascii()).into_owned()
