@@ -103,6 +103,9 @@ pub(super) enum HttpError {
     BadHeader,
 }
 
+/// Nobody whom this system trusts vouches for the server, or not for now.
+const UNTRUSTED: &str = "the certificate is not trusted, or the clock is wrong";
+
 /// Sends requests; one for the platform's thread.
 #[derive(Clone)]
 pub(super) struct Client {
@@ -141,7 +144,7 @@ impl Client {
             .headers
             .iter()
             .any(|(_, value)| matches!(value, HeaderValue::Key(..)));
-        if has_key && call.url.starts_with("http://") && !local {
+        if has_key && !call.url.starts_with("https://") && !local {
             return Err(HttpError::PlainKey);
         }
         let mut builder = http_request(call)?;
@@ -271,12 +274,15 @@ fn meaning(error: &Error, passed: Duration) -> HttpError {
             | io::ErrorKind::BrokenPipe => {
                 HttpError::Broken("the connection was closed".to_owned())
             }
+            // What rustls refuses in the handshake, in its words: "invalid peer certificate: UnknownIssuer".
+            io::ErrorKind::InvalidData if error.to_string().contains("certificate") => {
+                unreachable(UNTRUSTED)
+            }
+            io::ErrorKind::InvalidData => unreachable("TLS is not spoken there"),
             kind => unreachable(&kind.to_string()),
         },
         Error::ConnectionFailed => unreachable("no connection"),
-        Error::Tls(_) | Error::Pem(_) | Error::Rustls(_) => {
-            unreachable("the certificate is not trusted, or the clock is wrong")
-        }
+        Error::Tls(_) | Error::Pem(_) | Error::Rustls(_) => unreachable(UNTRUSTED),
         Error::Protocol(_) => HttpError::Broken("it is not HTTP".to_owned()),
         _ => unreachable("the request failed"),
     }

@@ -31,6 +31,7 @@ mod nvidia_states;
 mod past;
 mod platform_program;
 mod platform_screen;
+mod platform_tls;
 mod platforms;
 mod pty;
 mod real_host;
