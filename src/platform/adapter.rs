@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(PastStart::of_event(&event), Some(lives[1]));
         assert_eq!(
             &*event.text,
-            "Usage API: it ran for 5m 0s from 2026-11-29T07:20:00Z"
+            "Usage API: it ran for 5m 00s from 2026-11-29T07:20:00Z"
         );
     }
 
