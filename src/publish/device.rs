@@ -109,8 +109,10 @@ fn companions(fields: &mut Fields, figure: Figure, view: &DeviceView) {
         ),
         Figure::Temperature => fields.option("temperature_sensor", view.temperature_sensor, why),
         Figure::Headroom => fields.option("headroom_source", view.headroom_source, why),
-        // A whole card is nobody's share: that lacks nothing, as a device without a parent does not.
-        Figure::Share => fields.put("share_kind", view.device.share().map(ShareKind::word)),
+        Figure::Share => {
+            let kind = view.device.share().map(ShareKind::word);
+            fields.option("share_kind", kind, why);
+        }
         Figure::Work => fields.option("work_ratio_source", view.work_ratio_source, why),
         Figure::ClockMax => {
             fields.reading(

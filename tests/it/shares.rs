@@ -78,6 +78,19 @@ fn once_names_what_divides_the_card() {
     }
 }
 
+/// A guest's vGPU is known by the driver: its nameplate is nobody's.
+#[test]
+fn a_vgpu_is_named_by_the_driver() {
+    let root = container(&[], "");
+    let fake = FakeNvml::named("unsupported");
+    let document = json_of(&run(&["once", "--format", "json"], &root, &fake));
+    assert_eq!(Schema::of("snapshot").check(&document), [""; 0]);
+    let device = &document["devices"][0];
+    assert_eq!(device["share_kind"], "vgpu");
+    assert_eq!(device["plate_power_w"], Json::Null);
+    assert_eq!(device["absent"].get("share_kind"), None);
+}
+
 #[test]
 fn the_programs_own_environment_tells_it_too() {
     let root = container(&[], "");
