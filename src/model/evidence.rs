@@ -224,6 +224,10 @@ witnesses! {
     PauseSeconds "pause_s" Counter "s",
     /// Seconds of the longest earlier pause of the same kind.
     EarlierPause "pause_earlier_s" Counter "s",
+    /// Devices that the drivers list.
+    DeviceCount "device_count" Host "devices",
+    /// Whether it is the model that the platform rents out.
+    ModelMatch "model_match" Host "flag",
 }
 
 /// How a value stands to its threshold.

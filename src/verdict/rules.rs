@@ -4,7 +4,9 @@ use super::memory::{Memory, Span, Turn, VERSION};
 use super::order::{Seconds, windows};
 use super::proof::{Answer, Limits};
 use super::seen::Seen;
-use super::{Rule, clocks, faults, growth, host, idle, link, pauses, peers, power, stall, thermal};
+use super::{
+    Rule, claims, clocks, faults, growth, host, idle, link, pauses, peers, power, stall, thermal,
+};
 use crate::model::{Cause, Config, VerdictState};
 use std::sync::Arc;
 
@@ -44,6 +46,7 @@ fn every() -> Vec<Arc<dyn Rule>> {
         Arc::new(stall::LaunchBound),
         Arc::new(growth::MemoryLeak),
         Arc::new(growth::Flapping),
+        Arc::new(claims::PanelDisagrees),
         Arc::new(idle::IdleBilled),
         Arc::new(pauses::WorkChanged),
         Arc::new(stall::PowerSmoothing),

@@ -109,6 +109,7 @@ fn working<'a>(device: &'a Device, peers: &'a Peers) -> Seen<'a> {
         },
         host: None,
         host_cores: Some(64.0),
+        disagreements: &[],
         peers,
     }
 }
