@@ -115,7 +115,7 @@ impl Surroundings {
 }
 
 /// `1g`, `1024m`, `1048576k`, `1073741824`; 0 is no limit.
-fn bytes(text: &String) -> Option<u64> {
+fn bytes(text: &str) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let shift = match text.get(digits.len()..)?.chars().next() {
