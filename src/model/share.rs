@@ -65,6 +65,15 @@ impl Device {
             .then(|| said().unwrap_or(ShareKind::Vgpu))
     }
 
+    /// What stands before its name in tables: a vGPU has a name of its own, what containers share has the card's.
+    #[must_use]
+    pub fn shared_by(&self) -> Option<&'static str> {
+        match self.share()? {
+            ShareKind::Vgpu => None,
+            kind => Some(kind.title()),
+        }
+    }
+
     /// The part of the card's memory that was given, where that is said.
     #[must_use]
     pub fn share_ratio(&self) -> Option<f64> {

@@ -92,6 +92,13 @@ fn a_vgpu_is_named_by_the_driver() {
 }
 
 #[test]
+fn the_text_names_it_before_the_card() {
+    let hami = container(&["CUDA_DEVICE_MEMORY_LIMIT=3840m"], "");
+    let text = String::from_utf8(run(&["once"], &hami, &t4(QUARTER)).stdout).unwrap();
+    assert!(text.contains("  0  HAMi Tesla T4 "), "{text}");
+}
+
+#[test]
 fn the_programs_own_environment_tells_it_too() {
     let root = container(&[], "");
     let args = [

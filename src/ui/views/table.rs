@@ -8,9 +8,7 @@
 
 use super::meter::{phase_role, phase_word};
 use crate::app::{App, words};
-use crate::model::{
-    DeviceKind, DeviceView, Figure, KnownKind, Level, ShareKind, Snapshot, StateWord, Value,
-};
+use crate::model::{DeviceKind, DeviceView, Figure, KnownKind, Level, Snapshot, StateWord, Value};
 use crate::text::clean_width;
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
@@ -319,12 +317,9 @@ fn has(view: &DeviceView, test: impl Fn(&KnownKind) -> bool) -> bool {
 fn name(view: &DeviceView, width: u16, look: &Look) -> String {
     let short = short_name(&view.device.name);
     let text = match view.device.kind {
-        // A vGPU has a name of its own; what containers share has the card's.
-        DeviceKind::Device => match view.device.share() {
-            Some(kind @ (ShareKind::Cgpu | ShareKind::Hami)) => {
-                format!("{} {short}", kind.title())
-            }
-            _ => short.to_owned(),
+        DeviceKind::Device => match view.device.shared_by() {
+            Some(software) => format!("{software} {short}"),
+            None => short.to_owned(),
         },
         DeviceKind::Instance => format!("{} {short}", look.glyph(Glyph::Branch)),
     };
