@@ -118,6 +118,7 @@ pub fn cannot_see(snapshot: &Snapshot, t: Catalogue) -> Vec<CannotSee> {
         None,
         t,
     ));
+    list.extend(of_shares(snapshot, t));
     list.extend(of_host(snapshot, log, t));
     list.extend(
         snapshot
@@ -144,6 +145,23 @@ fn of_vendor(probe: &ProbeReport, t: Catalogue) -> Option<CannotSee> {
         devices: Vec::new(),
         reason: probe_status(probe, t).into_owned(),
         how: probe_next(probe, t).unwrap_or_default().into_owned(),
+        columns: None,
+    })
+}
+
+/// What of a card's power and utilization is ours, where others have shares of it too.
+fn of_shares(snapshot: &Snapshot, t: Catalogue) -> Option<CannotSee> {
+    let shares = || {
+        let devices = snapshot.devices.iter().map(|view| &view.device);
+        devices.filter_map(|device| Some((&device.id, device.share()?)))
+    };
+    let (_, kind) = shares().next()?;
+    Some(CannotSee {
+        evidence: "own_work",
+        label: t.blind_own_work().into_owned(),
+        devices: shares().map(|(id, _)| id.clone()).collect(),
+        reason: t.blind_share(kind.title()).into_owned(),
+        how: t.blind_how_share().into_owned(),
         columns: None,
     })
 }

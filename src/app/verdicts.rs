@@ -517,6 +517,8 @@ pub fn witness(witness: Witness, t: Catalogue) -> Text {
         Witness::PeersWaiting => t.verdict_w_peers_waiting(),
         Witness::PeersWorking => t.verdict_w_peers_working(),
         Witness::PeersLinks => t.verdict_w_peers_links(),
+        Witness::DeviceCount => t.verdict_w_device_count(),
+        Witness::ModelMatch => t.verdict_w_model_match(),
         Witness::Xid => t.verdict_w_xid(),
         Witness::EccUncorrected => t.verdict_w_ecc_uncorrected(),
         Witness::RemapFailed => t.verdict_w_remap_failed(),

@@ -161,6 +161,15 @@ pub fn known(kind: &KnownKind, t: Catalogue, signs: Signs) -> Cow<'static, str> 
             .collect();
             t.findings_fine(facts.join(", "))
         }
+        KnownKind::ShareOfCard {
+            kind,
+            ratio,
+            of_memory,
+        } => match (ratio, of_memory) {
+            (_, Some(given)) => t.findings_share_memory(kind.title(), Bytes(*given)),
+            (Some(ratio), None) => t.findings_share_part(Ratio(*ratio), kind.title()),
+            (None, None) => t.findings_share(kind.title()),
+        },
         KnownKind::Minute { samples } => t.findings_minute(samples),
         KnownKind::Unjudged {
             power_w,

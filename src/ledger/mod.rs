@@ -25,8 +25,8 @@ mod tests;
 pub use account::{Account, BoardStep, DeviceStep};
 
 use crate::model::{
-    BillingRules, BillingStart, BillingStartSource, BoardId, Charge, Config, Cost, DeviceId, Phase,
-    PhaseSeconds, Price, PriceList, Startup, Tariff,
+    BillingRules, BillingStart, BillingStartSource, BoardId, Charge, Config, Cost, DeviceId,
+    PastStart, Phase, PhaseSeconds, Price, PriceList, Startup, Tariff,
 };
 use crate::units::{Currency, MonoTime};
 use clock::{Passed, moved, wall_seconds};
@@ -261,6 +261,11 @@ impl Ledger {
     /// A process that owns a device was started then.
     pub fn note_process(&mut self, at: Timestamp) {
         self.state.starts.note_process(at);
+    }
+
+    /// The platform says that the instance ran before. Answers whether that is new.
+    pub fn note_run(&mut self, run: PastStart) -> bool {
+        self.state.starts.note_run(run)
     }
 
     /// Books the time since the previous step. A step of a time that was covered already changes nothing.

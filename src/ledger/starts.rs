@@ -68,6 +68,26 @@ impl Starts {
         }
     }
 
+    /// A start that the platform tells of. One that was seen from here, or told before, is no other: answers whether it
+    /// is new.
+    pub(super) fn note_run(&mut self, run: PastStart) -> bool {
+        let before = |run: &PastStart, other: &PastStart| run.last_at <= other.began();
+        let known = &mut self.log.earlier;
+        let apart = |other: &PastStart| before(&run, other) || before(other, &run);
+        let is_over = self.first_at.is_none_or(|first| run.last_at <= first);
+        if !is_over || !known.iter().all(apart) {
+            return false;
+        }
+        let place = known.partition_point(|other| before(other, &run));
+        if place == 0 && known.len() >= STARTS {
+            return false;
+        }
+        known.insert(place, run);
+        let surplus = known.len().saturating_sub(STARTS);
+        known.drain(..surplus);
+        true
+    }
+
     /// Whether the host spoke of another start than the one that is known.
     pub(super) fn heard_of_another(&self) -> bool {
         self.another.is_some()

@@ -217,7 +217,7 @@ pub struct Device {
     pub unified_memory: bool,
     /// The CPU link is not PCIe (C2C): a narrow PCIe link is by design.
     pub c2c: bool,
-    /// A guest's share of a card: nameplates do not apply.
+    /// A share of a card: see [`Device::share`] for whose, and [`Device::has_plate`] for what a nameplate says of it.
     pub virtual_share: bool,
     /// Further identity for the device view, as (name, value): serial, VBIOS, CUDA version, architecture...
     pub details: Vec<(Arc<str>, Arc<str>)>,

@@ -28,6 +28,8 @@ pub enum EventKind {
     Probe,
     /// A device was not observed for a while: what its counters tell of that time.
     Gap,
+    /// The platform says that the instance ran before, from when to when.
+    PlatformRun,
 }
 
 impl EventKind {
@@ -53,6 +55,7 @@ impl EventKind {
             Self::Verdict => "verdict",
             Self::Probe => "probe",
             Self::Gap => "gap",
+            Self::PlatformRun => "platform_run",
         }
     }
 }

@@ -228,6 +228,10 @@ witnesses! {
     LinkBoth "pcie.both_saturation_ratio" Link "ratio",
     /// What the vendor's library thinks of the device: 1 minor fault, 2 major, 3 critical.
     Health "health" Event "level",
+    /// Devices that the drivers list.
+    DeviceCount "device_count" Host "devices",
+    /// Whether it is the model that the platform rents out.
+    ModelMatch "model_match" Host "flag",
 }
 
 /// How a value stands to its threshold.

@@ -22,6 +22,7 @@ mod platform_report;
 mod prices;
 mod reading;
 mod reason;
+mod share;
 mod snapshot;
 mod spend;
 mod startup;
@@ -60,6 +61,7 @@ pub use platform_report::{Candidate, Gives, Need, PlatformReport, Step, StepKind
 pub use prices::{ListPrice, PriceList, PricesError};
 pub use reading::{Absent, Reading, Readings};
 pub use reason::Reason;
+pub use share::ShareKind;
 pub use snapshot::{
     BoardView, DeviceView, Known, KnownKind, PathView, ProcessView, Snapshot, SourceKind, StateWord,
 };

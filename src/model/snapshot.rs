@@ -7,6 +7,7 @@ use super::event::{Event, Level};
 use super::host::{Host, HostSample};
 use super::platform::{Disagreement, PlatformView};
 use super::reading::{Absent, Reading, Readings};
+use super::share::ShareKind;
 use super::startup::Startup;
 use super::tick::{DeviceProcess, ProbeReport, Process};
 use super::verdict::{Episode, Verdict};
@@ -236,6 +237,15 @@ pub enum KnownKind {
     },
     /// The platform's word is not the driver's (causes `plate_mismatch` and `panel_disagrees`).
     Disagrees(Disagreement),
+    /// A share of a card: what is told of power and utilization is the whole card's.
+    ShareOfCard {
+        /// What divides the card.
+        kind: ShareKind,
+        /// The part that was given, where it is known.
+        ratio: Option<f64>,
+        /// The memory that was given, in bytes, where the driver tells the card's instead.
+        of_memory: Option<f64>,
+    },
     /// Nothing is wrong as far as this tick tells.
     Fine {
         /// Power over plate.

@@ -1,6 +1,8 @@
 //! The steps of a start: from the begin of billing to the first second of compute, each with its source.
 
 use super::cost::BillingStartSource;
+use super::event::{Event, EventKind};
+use crate::units::format_span;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -94,6 +96,62 @@ pub struct PastStart {
 }
 
 impl PastStart {
+    /// The names of an event's data that tell of a start: begin, end, and the first second of compute.
+    const NAMES: [&'static str; 3] = ["begin", "end", "first_compute"];
+
+    /// A start that the platform tells of.
+    #[must_use]
+    pub fn told(begin: Timestamp, end: Timestamp, first_compute: Option<Timestamp>) -> Self {
+        let step = |at| StartStep {
+            at,
+            source: StepSource::Billing(BillingStartSource::Platform),
+        };
+        Self {
+            steps: StartSteps {
+                billing_started: Some(step(begin)),
+                first_compute: first_compute.map(step),
+                ..StartSteps::default()
+            },
+            first_at: begin,
+            last_at: end,
+        }
+    }
+
+    /// It as the event by which a platform tells of it.
+    #[must_use]
+    pub fn event(&self, at: Timestamp, platform: &str) -> Event {
+        let compute = self.steps.first_compute.map(|step| step.at);
+        let times = [Some(self.first_at), Some(self.last_at), compute];
+        let data = Self::NAMES.iter().zip(times);
+        let seconds = self.last_at.duration_since(self.first_at).as_secs_f64();
+        Event {
+            at,
+            device: None,
+            kind: EventKind::PlatformRun,
+            text: format!(
+                "{platform}: it ran for {} from {}",
+                format_span(seconds),
+                self.first_at
+            )
+            .into(),
+            data: data
+                .filter_map(|(name, at)| Some(((*name).into(), at?.to_string().into())))
+                .collect(),
+        }
+    }
+
+    /// The start that such an event tells of.
+    #[must_use]
+    pub fn of_event(event: &Event) -> Option<Self> {
+        let [begin, end, compute] = Self::NAMES.map(|name| {
+            let (_, at) = event.data.iter().find(|(known, _)| &**known == name)?;
+            at.parse().ok()
+        });
+        let (begin, end) = (begin?, end?);
+        (event.kind == EventKind::PlatformRun && begin <= end)
+            .then(|| Self::told(begin, end, compute))
+    }
+
     /// When it began, as well as that is known: the later of boot and begin of billing, since one bill may span
     /// several boots; else the first look.
     #[must_use]

@@ -2,7 +2,7 @@
 
 use super::reader::{About, Facts, Read};
 use super::value::{Said, decimal, text, time};
-use crate::model::Gives;
+use crate::model::{Gives, PastStart};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use serde_json::Value as Json;
@@ -21,6 +21,8 @@ const LIST: [&dyn Adapter; 1] = [&UsageEvents];
 
 /// Events that are looked at.
 const EVENTS: usize = 10_000;
+/// Runs that are kept of them, the newest.
+const RUNS: usize = 16;
 
 /// The adapter of a name.
 pub(super) fn of(name: &str) -> Option<&'static dyn Adapter> {
@@ -67,7 +69,7 @@ impl Read for UsageEvents {
             let unit = seconds_of(unit.as_deref().unwrap_or("hour"))?;
             price.checked_mul(Decimal::from(3600))?.checked_div(unit)
         });
-        let events: Vec<(Timestamp, Arc<str>)> = json
+        let mut events: Vec<(Timestamp, Arc<str>)> = json
             .pointer("/events")
             .and_then(Json::as_array)
             .into_iter()
@@ -78,41 +80,92 @@ impl Read for UsageEvents {
                 Some((at, text(event.get("event_type")?)?))
             })
             .collect();
+        events.sort_by_key(|(at, _)| *at);
+        let runs = runs(&events);
         Facts {
             instance_id: at("/instance_id").and_then(text),
             price: price.filter(|price| *price > Decimal::ZERO),
             currency: at("/currency")
                 .and_then(text)
                 .and_then(|code| code.parse().ok()),
-            billing_started: events
-                .iter()
-                .map(|(at, _)| *at)
-                .min()
+            billing_started: runs
+                .last()
+                .map(|run| run.begin)
                 .filter(|at| *at <= about.now),
-            state: state(events),
+            runs: runs.iter().filter_map(Run::over).collect(),
+            state: state(&events),
             ..Facts::default()
         }
     }
 }
 
 /// What began and has not ended, the newest; `ended` where all has.
-fn state(mut events: Vec<(Timestamp, Arc<str>)>) -> Option<Arc<str>> {
-    events.sort_by_key(|(at, _)| *at);
+fn state(events: &[(Timestamp, Arc<str>)]) -> Option<Arc<str>> {
     let mut open: Vec<&str> = Vec::new();
-    for (_, kind) in &events {
-        if let Some(name) = kind.strip_suffix("_start") {
-            open.push(name);
-        } else if let Some(name) = kind.strip_suffix("_end")
-            && let Some(place) = open.iter().rposition(|known| *known == name)
-        {
-            open.remove(place);
-        }
+    for (_, kind) in events {
+        follow(&mut open, kind);
     }
     match open.last() {
         Some(name) => Some(Arc::from(*name)),
         None if events.is_empty() => None,
         None => Some(Arc::from("ended")),
     }
+}
+
+/// Opens or closes what an event is of.
+fn follow<'a>(open: &mut Vec<&'a str>, kind: &'a str) {
+    if let Some(name) = kind.strip_suffix("_start") {
+        open.push(name);
+    } else if let Some(name) = kind.strip_suffix("_end")
+        && let Some(place) = open.iter().rposition(|known| *known == name)
+    {
+        open.remove(place);
+    }
+}
+
+/// A time in which the instance was billed for something, without a break.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Run {
+    begin: Timestamp,
+    end: Option<Timestamp>,
+    compute: Option<Timestamp>,
+}
+
+impl Run {
+    fn over(&self) -> Option<PastStart> {
+        Some(PastStart::told(self.begin, self.end?, self.compute))
+    }
+}
+
+/// The runs that events in their order tell of: one phase after another without a break is one run.
+fn runs(events: &[(Timestamp, Arc<str>)]) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    let mut open: Vec<&str> = Vec::new();
+    for (at, kind) in events {
+        let before = open.len();
+        follow(&mut open, kind);
+        if before == 0 && !open.is_empty() {
+            let goes_on = (runs.last_mut()).filter(|run| run.end == Some(*at));
+            match goes_on {
+                Some(run) => run.end = None,
+                None => runs.push(Run {
+                    begin: *at,
+                    end: None,
+                    compute: None,
+                }),
+            }
+        }
+        let Some(run) = runs.last_mut() else { continue };
+        if &**kind == "compute_start" {
+            run.compute.get_or_insert(*at);
+        }
+        if before > 0 && open.is_empty() {
+            run.end = Some(*at);
+        }
+    }
+    let most = runs.len().saturating_sub(RUNS);
+    runs.drain(..most);
+    runs
 }
 
 #[cfg(test)]
@@ -153,6 +206,32 @@ mod tests {
         assert_eq!(
             read(json!({"events": events})).state.as_deref(),
             Some("ended")
+        );
+    }
+
+    /// Two short lives and one that goes on: each a pair of its own, whatever was inside.
+    #[test]
+    fn starts_and_stops_are_lives_of_their_own() {
+        let event = |kind: &str, minute: &str| json!({"event_type": kind, "ts": format!("2026-11-29T07:{minute}:00Z")});
+        let facts = read(json!({"events": [
+            event("compute_start", "10"), event("compute_end", "14"),
+            event("queue_start", "20"), event("queue_end", "21"),
+            event("compute_start", "21"), event("io_wait_start", "22"), event("io_wait_end", "23"),
+            event("compute_end", "25"),
+            event("queue_start", "30"),
+        ]}));
+        let at = |text: &str| -> Timestamp { format!("2026-11-29T07:{text}:00Z").parse().unwrap() };
+        let lives = [
+            PastStart::told(at("10"), at("14"), Some(at("10"))),
+            PastStart::told(at("20"), at("25"), Some(at("21"))),
+        ];
+        assert_eq!(facts.runs, lives);
+        assert_eq!(facts.billing_started, Some(at("30")));
+        let event = lives[1].event(at("31"), "Usage API");
+        assert_eq!(PastStart::of_event(&event), Some(lives[1]));
+        assert_eq!(
+            &*event.text,
+            "Usage API: it ran for 5m 00s from 2026-11-29T07:20:00Z"
         );
     }
 

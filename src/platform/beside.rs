@@ -6,7 +6,7 @@ use super::descriptor::Request;
 use super::engine::Engine;
 use super::http::Client;
 use super::reader::About;
-use crate::model::{Change, Feed, FeedHandle, PlatformNews, Sink, Tick};
+use crate::model::{Change, Event, Feed, FeedHandle, PlatformNews, Sink, Tick};
 use jiff::Timestamp;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -20,16 +20,18 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Waits of a waiting request after failures.
 const AGAIN: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
 
-/// The newest news that no tick has taken yet.
-struct Newest(Mutex<Option<PlatformNews>>);
+/// The newest news, and all events, that no tick has taken yet.
+struct Newest(Mutex<(Option<PlatformNews>, Vec<Event>)>);
 
 impl Newest {
-    fn put(&self, news: PlatformNews) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(news);
+    fn put(&self, news: PlatformNews, events: Vec<Event>) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.0 = Some(news);
+        kept.1.extend(events);
     }
 
-    fn take(&self) -> Option<PlatformNews> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    fn take(&self) -> (Option<PlatformNews>, Vec<Event>) {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -53,7 +55,7 @@ impl Feed for Beside {
             Some(_) => PlatformNews::Looking,
             None => PlatformNews::Unknown,
         };
-        let newest = Arc::new(Newest(Mutex::new(Some(first))));
+        let newest = Arc::new(Newest(Mutex::new((Some(first), Vec::new()))));
         if let Some(options) = self.options {
             let to = Arc::downgrade(&newest);
             std::thread::Builder::new()
@@ -61,17 +63,19 @@ impl Feed for Beside {
                 .spawn(move || run(&options, &to))?;
         }
         self.inner.start(Box::new(move |mut tick: Tick| {
-            if let Some(news) = newest.take() {
-                tick.changes.push(Change::Platform(news));
-            }
+            let (news, events) = newest.take();
+            tick.changes.extend(news.map(Change::Platform));
+            tick.events.extend(events);
             sink(tick)
         }))
     }
 }
 
 /// Tells; answers `false` where nobody listens any more.
-fn tell(to: &Weak<Newest>, news: PlatformNews) -> bool {
-    to.upgrade().map(|newest| newest.put(news)).is_some()
+fn tell(to: &Weak<Newest>, news: PlatformNews, events: Vec<Event>) -> bool {
+    to.upgrade()
+        .map(|newest| newest.put(news, events))
+        .is_some()
 }
 
 /// The thread's life: it ends by itself when its source has ended.
@@ -82,14 +86,15 @@ fn run(options: &PlatformOptions, to: &Weak<Newest>) {
         .chosen
         .and_then(|(place, by)| options.engine(place, by, &client));
     let Some(mut engine) = engine else {
-        tell(to, PlatformNews::Unknown);
+        tell(to, PlatformNews::Unknown, Vec::new());
         return;
     };
     let (post, heard) = channel();
     loop {
         engine.turn(Timestamp::now());
         let known = |engine: &Engine| PlatformNews::Known(Arc::new(engine.platform()));
-        if !tell(to, known(&engine)) {
+        let runs = engine.runs(Timestamp::now());
+        if !tell(to, known(&engine), runs) {
             return;
         }
         for (place, request, etag) in engine.waiting() {
@@ -108,7 +113,7 @@ fn run(options: &PlatformOptions, to: &Weak<Newest>) {
             match next(&heard, due) {
                 Some((place, asked)) => {
                     engine.heard(place, asked, Timestamp::now());
-                    if !tell(to, known(&engine)) {
+                    if !tell(to, known(&engine), Vec::new()) {
                         return;
                     }
                 }

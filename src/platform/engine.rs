@@ -7,7 +7,7 @@ use super::reader::{About, Facts};
 use super::surroundings::Surroundings;
 use super::value::short;
 use crate::model::{
-    DetectedBy, Platform, PlatformPrice, PlatformStatus, Step, StepKind, StepResult,
+    DetectedBy, Event, Platform, PlatformPrice, PlatformStatus, Step, StepKind, StepResult,
 };
 use jiff::Timestamp;
 use std::sync::Arc;
@@ -37,6 +37,8 @@ pub(super) struct Engine {
     parts: Vec<Part>,
     /// What variables say outright.
     known: Facts,
+    /// The newest end of a run that was told.
+    told: Option<Timestamp>,
     /// Nothing may be asked.
     silent: bool,
     /// Why a key is not used, where one lies here.
@@ -68,6 +70,7 @@ impl Engine {
         Self {
             known: of_variables(&asker.descriptor, here),
             detected_by,
+            told: None,
             parts,
             asker,
             silent,
@@ -157,6 +160,18 @@ impl Engine {
             facts.merge(said);
         }
         facts
+    }
+
+    /// The runs that are over and were not told yet, as events.
+    pub(super) fn runs(&mut self, at: Timestamp) -> Vec<Event> {
+        let mut runs = self.facts().runs;
+        let told = self.told;
+        runs.retain(|run| told.is_none_or(|told| run.last_at > told));
+        runs.sort_by_key(|run| run.last_at);
+        self.told = runs.last().map(|run| run.last_at).or(told);
+        let title = short(&self.asker.descriptor.title);
+        let title = title.unwrap_or_else(|| self.asker.descriptor.name.as_str().into());
+        runs.iter().map(|run| run.event(at, &title)).collect()
     }
 
     /// The one answer.

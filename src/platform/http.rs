@@ -103,6 +103,12 @@ pub(super) enum HttpError {
     BadHeader,
 }
 
+/// Nobody whom this system trusts vouches for the server, or not for now.
+const UNTRUSTED: &str = "the certificate is not trusted, or the clock is wrong";
+
+/// The name has no address here.
+const UNNAMED: &str = "the name is not known";
+
 /// Sends requests; one for the platform's thread.
 #[derive(Clone)]
 pub(super) struct Client {
@@ -141,7 +147,7 @@ impl Client {
             .headers
             .iter()
             .any(|(_, value)| matches!(value, HeaderValue::Key(..)));
-        if has_key && call.url.starts_with("http://") && !local {
+        if has_key && !call.url.starts_with("https://") && !local {
             return Err(HttpError::PlainKey);
         }
         let mut builder = http_request(call)?;
@@ -259,7 +265,7 @@ fn meaning(error: &Error, passed: Duration) -> HttpError {
     let unreachable = |why: &str| HttpError::Unreachable(why.to_owned());
     match error {
         Error::Timeout(_) => HttpError::TimedOut(passed.as_secs_f64()),
-        Error::HostNotFound => unreachable("the name is not known"),
+        Error::HostNotFound => unreachable(UNNAMED),
         Error::Io(error) => match error.kind() {
             io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
                 HttpError::TimedOut(passed.as_secs_f64())
@@ -271,12 +277,18 @@ fn meaning(error: &Error, passed: Duration) -> HttpError {
             | io::ErrorKind::BrokenPipe => {
                 HttpError::Broken("the connection was closed".to_owned())
             }
-            kind => unreachable(&kind.to_string()),
+            // What rustls refuses in the handshake, in its words: "invalid peer certificate: UnknownIssuer".
+            io::ErrorKind::InvalidData if error.to_string().contains("certificate") => {
+                unreachable(UNTRUSTED)
+            }
+            io::ErrorKind::InvalidData => unreachable("TLS is not spoken there"),
+            // A resolver's failure has no kind of its own: "failed to lookup address information".
+            _ if error.to_string().contains("lookup") => unreachable(UNNAMED),
+            // No route, nothing permitted: the system's words for it are many, and say no more.
+            _ => unreachable("no connection"),
         },
         Error::ConnectionFailed => unreachable("no connection"),
-        Error::Tls(_) | Error::Pem(_) | Error::Rustls(_) => {
-            unreachable("the certificate is not trusted, or the clock is wrong")
-        }
+        Error::Tls(_) | Error::Pem(_) | Error::Rustls(_) => unreachable(UNTRUSTED),
         Error::Protocol(_) => HttpError::Broken("it is not HTTP".to_owned()),
         _ => unreachable("the request failed"),
     }
@@ -304,6 +316,37 @@ pub(super) fn is_local(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_system_says_becomes_one_of_our_sentences() {
+        let of = |error: io::Error| meaning(&Error::Io(error), Duration::ZERO).to_string();
+        let invalid = |text: &str| io::Error::new(io::ErrorKind::InvalidData, text.to_owned());
+        for (error, said) in [
+            (
+                io::Error::other("failed to lookup address information: Name or service not known"),
+                UNNAMED,
+            ),
+            (
+                io::Error::from(io::ErrorKind::NetworkUnreachable),
+                "no connection",
+            ),
+            (
+                io::Error::from(io::ErrorKind::PermissionDenied),
+                "no connection",
+            ),
+            (
+                io::Error::from(io::ErrorKind::ConnectionRefused),
+                "nobody listens there",
+            ),
+            (invalid("invalid peer certificate: Expired"), UNTRUSTED),
+            (
+                invalid("received corrupt message"),
+                "TLS is not spoken there",
+            ),
+        ] {
+            assert_eq!(of(error), format!("cannot be reached: {said}"));
+        }
+    }
 
     #[test]
     fn hosts_are_found_in_addresses() {

@@ -2,7 +2,7 @@
 
 use super::descriptor::{Kind, Notices, Request, Slot};
 use super::value::{Said, short, text, time, time_of};
-use crate::model::{Claims, Notice, NoticeKind};
+use crate::model::{Claims, Notice, NoticeKind, PastStart};
 use crate::units::Currency;
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -27,6 +27,8 @@ pub(super) struct Facts {
     pub(super) spot: Option<bool>,
     pub(super) claims: Claims,
     pub(super) notices: Vec<Notice>,
+    /// The instance ran then, and not any more.
+    pub(super) runs: Vec<PastStart>,
 }
 
 /// What reading an answer may need to know beside it.
@@ -124,6 +126,7 @@ impl Facts {
         later(&mut mine.utilization_ratio, &theirs.utilization_ratio);
         later(&mut mine.temperature_c, &theirs.temperature_c);
         later(&mut mine.at, &theirs.at);
+        self.runs.extend(&other.runs);
         self.notices.extend(other.notices.iter().cloned());
     }
 }

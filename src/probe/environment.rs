@@ -2,6 +2,7 @@
 //! say. Whoever changes the vendor, or the image, sees what else has changed. Nothing is run and nothing is imported.
 
 use super::host::jobs;
+use super::share::Surroundings as Shares;
 use super::vendor::{Answer, Opened, Vendor};
 use crate::model::{
     Absent, Device, DeviceId, DeviceProcess, Event, FIRMWARE_RANGE, Metric, PciAddress,
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Bytes read of a file; all of them are of a few lines.
 const LONGEST: u64 = 16 * 1024;
@@ -182,9 +183,19 @@ impl Vendor for WithEnvironment {
         let (sender, answer) = channel();
         // A disk or a card that hangs must not keep the devices off the screen.
         let reader = std::thread::Builder::new().name("environment".to_owned());
-        let started = reader.spawn(move || sender.send(described(&root, vendor, devices)));
-        if let (Ok(_), Ok(described)) = (started, answer.recv_timeout(PATIENCE)) {
-            opened.devices = described;
+        let started = reader.spawn(move || {
+            // That a device is a share matters more than what is installed beside it, and is quickly said.
+            let shares = Shares::look(&root, std::env::vars_os());
+            let mut devices = devices;
+            devices.iter_mut().for_each(|device| shares.mark(device));
+            sender.send(devices.clone())?;
+            sender.send(described(&root, vendor, devices))
+        });
+        let end = Instant::now() + PATIENCE;
+        while started.is_ok()
+            && let Ok(told) = answer.recv_timeout(end.saturating_duration_since(Instant::now()))
+        {
+            opened.devices = told;
         }
         let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
         *nodes = opened.devices.iter().map(|device| node(device)).collect();

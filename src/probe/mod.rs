@@ -26,6 +26,7 @@ mod refusals;
 mod report;
 mod round;
 mod seen;
+mod share;
 mod supervise;
 mod surroundings;
 mod sysfs;

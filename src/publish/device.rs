@@ -7,7 +7,8 @@ use super::fields::Fields;
 use super::number::{by_name, rounded, timestamp};
 use super::verdict::verdict_json;
 use crate::model::{
-    Absent, BoardView, DeviceKind, DeviceView, Figure, Hop, Metric, ProcessView, Snapshot,
+    Absent, BoardView, DeviceKind, DeviceView, Figure, Hop, Metric, ProcessView, ShareKind,
+    Snapshot,
 };
 use crate::text::clean;
 use jiff::SignedDuration;
@@ -110,6 +111,10 @@ fn companions(fields: &mut Fields, figure: Figure, view: &DeviceView) {
         ),
         Figure::Temperature => fields.option("temperature_sensor", view.temperature_sensor, why),
         Figure::Headroom => fields.option("headroom_source", view.headroom_source, why),
+        Figure::Share => {
+            let kind = view.device.share().map(ShareKind::word);
+            fields.option("share_kind", kind, why);
+        }
         Figure::Work => fields.option("work_ratio_source", view.work_ratio_source, why),
         Figure::ClockMax => {
             fields.reading(

@@ -266,6 +266,9 @@ fn row(view: &DeviceView, words: &dyn Words, ascii: bool) -> String {
     });
     let name = clean(&view.device.name);
     let name = name.strip_prefix("NVIDIA ").unwrap_or(&name);
+    let shared = view.device.shared_by();
+    let shared = shared.map(|software| format!("{software} {name}"));
+    let name = shared.as_deref().unwrap_or(name);
     columns([
         &view.device.index.to_string(),
         &clean_width(name, 15, ascii),

@@ -46,3 +46,57 @@ pub fn set_aside(path: &Path) -> Result<PathBuf, RecordError> {
     }
     Ok(aside)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// What stands in a folder, by name, without locks.
+    fn standing(folder: &Path) -> Vec<(String, String)> {
+        let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+        let mut files: Vec<_> = entries
+            .map(|entry| (entry.file_name().into_string().unwrap(), entry.path()))
+            .filter(|(name, _)| !name.ends_with(".lock"))
+            .map(|(name, path)| (name, fs::read_to_string(path).unwrap()))
+            .collect();
+        files.sort();
+        files
+    }
+
+    #[test]
+    fn a_recording_goes_with_its_log_and_no_other_is_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("own.nmp");
+        let log = folder.path().join("own.nmp-wal");
+        let mut kept = Vec::new();
+        // The second within the same second has a name of its own, and no log.
+        for (body, ticks) in [("one", Some("ticks of one")), ("two", None)] {
+            fs::write(&path, body).unwrap();
+            if let Some(ticks) = ticks {
+                fs::write(&log, ticks).unwrap();
+            }
+            let aside = set_aside(&path).unwrap();
+            let name = aside.file_name().unwrap().to_str().unwrap().to_owned();
+            assert!(name.starts_with("own-damaged-2") && name.ends_with(".nmp"));
+            if let Some(ticks) = ticks {
+                kept.push((format!("{name}-wal"), ticks.to_owned()));
+            }
+            kept.push((name, body.to_owned()));
+            kept.sort();
+            assert_eq!(standing(folder.path()), kept);
+        }
+    }
+
+    /// The file cannot go (it is not there): its log stays where it was.
+    #[test]
+    fn both_go_or_neither() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("own.nmp");
+        fs::write(folder.path().join("own.nmp-wal"), "ticks").unwrap();
+        let error = set_aside(&path).unwrap_err();
+        assert!(error.to_string().contains("own.nmp"), "{error}");
+        let log = ("own.nmp-wal".to_owned(), "ticks".to_owned());
+        assert_eq!(standing(folder.path()), [log]);
+    }
+}

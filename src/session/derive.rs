@@ -2,7 +2,7 @@
 
 use super::board::Share;
 use super::device::DeviceState;
-use crate::model::{Absent, DeviceKind, Figure, Figures, Metric, PlateEntry, Value};
+use crate::model::{Absent, Figure, Figures, Metric, PlateEntry, Value};
 use crate::units::{MonoTime, usable_bytes_per_second};
 use std::sync::Arc;
 
@@ -72,11 +72,12 @@ pub(crate) fn derive(
         ..Derived::default()
     };
     // A nameplate is a whole card's: it says nothing of a slice or of a guest's share.
-    let entry =
-        entry.filter(|_| state.device.kind == DeviceKind::Device && !state.device.virtual_share);
+    let memory = entry.and_then(|entry| entry.memory_bytes);
+    let entry = entry.filter(|_| state.device.has_plate());
     power(&source, entry, &mut derived);
     heat(&source, entry, &mut derived);
     activity(&source, &mut derived);
+    super::share::set(&state.device, memory, &mut derived.figures);
     pcie(&source, &mut derived);
     nvlink(&source, entry, &mut derived);
     time_to_throttle(state, moment, &mut derived);

@@ -9,8 +9,8 @@ use super::known::{
 use super::{EVENTS_KEPT, Instant, Series, Session, bounded, gap, happen};
 use crate::ledger::{BoardStep, DeviceStep, Step};
 use crate::model::{
-    Absent, Change, DeviceId, Event, EventKind, Figure, Phase, PlateEntry, PsiScope, Tick,
-    VerdictState,
+    Absent, Change, DeviceId, Event, EventKind, Figure, PastStart, Phase, PlateEntry, PsiScope,
+    Tick, VerdictState,
 };
 use crate::units::MonoTime;
 use std::sync::Arc;
@@ -149,6 +149,12 @@ impl Session {
 
     fn events_of(&mut self, tick: &Tick, events: &mut Vec<Event>) {
         for event in &tick.events {
+            // What was known from here, or is told again after a restart, is no news.
+            if let Some(run) = PastStart::of_event(event)
+                && !self.ledger.note_run(run)
+            {
+                continue;
+            }
             if event.kind == EventKind::Xid
                 && let Some(state) = event.device.as_ref().and_then(|id| self.state_of(id))
             {

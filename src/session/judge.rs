@@ -76,6 +76,7 @@ impl Session {
     pub(super) fn judge(&mut self, tick: &Tick, events: &mut Vec<Event>) {
         let moment = self.moment();
         let plates = self.plates.clone();
+        let disagreements = self.disagreements(moment);
         let Judge {
             rules,
             points,
@@ -113,6 +114,7 @@ impl Session {
             let mut seen = seen(&device, state, derived, entry, peers, tick, moment, find);
             seen.dt = memory.passed(tick.mono).min(2.0 * moment.interval_s);
             seen.all_lost = all_lost;
+            seen.disagreements = &disagreements;
             state.work_key = seen.owners.key;
             seen.host_cores = start.host.cores.ok().map(f64::from);
             turns.clear();
@@ -322,6 +324,7 @@ fn seen<'a, 'p>(
         owners,
         host: tick.host.as_ref(),
         host_cores: None,
+        disagreements: &[],
         peers,
     }
 }

@@ -82,7 +82,7 @@ pub(crate) fn link_plate<'a>(
     entry: Option<&'a PlateEntry>,
 ) -> Option<&'a PlateEntry> {
     let device = &state.device;
-    let comparable = device.kind == DeviceKind::Device && !device.c2c && !device.virtual_share;
+    let comparable = device.has_plate() && !device.c2c;
     entry.filter(|entry| comparable && &*entry.confidence != "low")
 }
 
@@ -214,6 +214,7 @@ pub(crate) fn known(facts: &Facts<'_>) -> Vec<Known> {
             kind: facts.fine(),
         });
     }
+    known.extend(super::share::known(facts.state, facts.figures));
     known
 }
 

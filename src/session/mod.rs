@@ -14,6 +14,7 @@ mod platform;
 mod rate;
 mod resident;
 mod series;
+mod share;
 mod tally;
 mod thermal;
 mod view;

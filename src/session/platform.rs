@@ -5,8 +5,8 @@ use super::derive::Moment;
 use super::{Session, happen};
 use crate::ledger::{Offer, Priced};
 use crate::model::{
-    BillingStart, BillingStartSource, DeviceKind, Event, EventKind, Notice, Platform, PlatformNews,
-    PlatformPrice, PlatformStatus, PlatformView, Price, PriceSource, Tick,
+    BillingStart, BillingStartSource, DeviceId, DeviceKind, Disagreement, Event, EventKind, Notice,
+    Platform, PlatformNews, PlatformPrice, PlatformStatus, PlatformView, Price, PriceSource, Tick,
 };
 use jiff::Timestamp;
 use panel::Panel;
@@ -166,6 +166,12 @@ impl Session {
             })
     }
 
+    /// Where the platform's word and the drivers' differ now.
+    pub(super) fn disagreements(&self, moment: Moment) -> Vec<(Option<DeviceId>, Disagreement)> {
+        let platform = self.start.platform.newest.as_ref();
+        platform.map_or_else(Vec::new, |said| compare::disagreements(self, said, moment))
+    }
+
     pub(super) fn platform_view(&self, moment: Moment) -> Option<PlatformView> {
         let at = self.start.last?.at;
         let state = &self.start.platform;
@@ -173,7 +179,7 @@ impl Session {
         Some(PlatformView {
             status: state.status(at)?,
             age_s: age(&platform, at),
-            disagreements: compare::disagreements(self, &platform, moment),
+            disagreements: self.disagreements(moment),
             still_bills: platform.still_bills(),
             platform,
         })

@@ -1,7 +1,7 @@
 //! Devices that are lost or report faults, readings that stand still, cards that are not what they were sold as.
 
 use super::proof::{Answer, Limits, Proof, evidence};
-use super::{Memory, Rule, Seen};
+use super::{Memory, Rule, Seen, claims};
 use crate::model::Comparison::{AtLeast, Equal, Less};
 use crate::model::{Cause, Confidence, DeviceKind, Threshold as T, Whose, Witness};
 
@@ -171,19 +171,26 @@ impl Rule for PlateMismatch {
     }
 
     fn look(&self, _: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
-        if seen.device.kind != DeviceKind::Device || seen.device.virtual_share {
-            return Answer::No;
-        }
+        let mut claims = claims::of(seen, Cause::PlateMismatch).peekable();
+        let claimed = claims.peek().is_some();
+        // What a share or a slice was sold as, the table does not say; the platform may.
+        let tabled = seen.device.kind == DeviceKind::Device && !seen.device.virtual_share;
         let power = seen.default_limit_w.zip(seen.rated_w.filter(|r| *r > 0.0));
+        let power = power.filter(|_| tabled);
         let memory = seen
             .memory_total
-            .zip(seen.plate_memory.filter(|m| *m > 0.0));
-        if power.is_none() && memory.is_none() {
-            return Answer::NotEnough;
+            .zip(seen.plate_memory.filter(|m| *m > 0.0))
+            .filter(|_| tabled);
+        if power.is_none() && memory.is_none() && !claimed {
+            return if tabled {
+                Answer::NotEnough
+            } else {
+                Answer::No
+            };
         }
         let (least, whose) = limits.get(T::PlateDefault);
-        let mut proof = Proof::of(Cause::PlateMismatch);
-        let mut holds = false;
+        let mut proof = claims.fold(Proof::of(Cause::PlateMismatch), claims::with);
+        let mut holds = claimed;
         if let Some((default, rated)) = power
             && default < rated * least
         {

@@ -8,6 +8,7 @@
 //! The rules' science (causes, thresholds, look-alikes, detectors with measured error rates) is cited where it is used.
 
 mod baseline;
+mod claims;
 mod clocks;
 mod faults;
 mod front;

@@ -4,7 +4,9 @@ use super::memory::{Memory, Span, Turn, VERSION};
 use super::order::{Seconds, windows};
 use super::proof::{Answer, Limits};
 use super::seen::Seen;
-use super::{Rule, clocks, faults, growth, host, idle, link, pauses, peers, power, stall, thermal};
+use super::{
+    Rule, claims, clocks, faults, growth, host, idle, link, pauses, peers, power, stall, thermal,
+};
 use crate::model::{Cause, Config, VerdictState};
 use std::sync::Arc;
 
@@ -44,6 +46,7 @@ fn every() -> Vec<Arc<dyn Rule>> {
         Arc::new(stall::LaunchBound),
         Arc::new(growth::MemoryLeak),
         Arc::new(growth::Flapping),
+        Arc::new(claims::PanelDisagrees),
         Arc::new(idle::IdleBilled),
         Arc::new(pauses::WorkChanged),
         Arc::new(stall::PowerSmoothing),
@@ -133,9 +136,10 @@ impl RuleSet {
             };
             match answer {
                 // Power alone never calls a device stalled, nor does any other single kind of witness.
-                Answer::Yes(proof)
+                Answer::Yes(mut proof)
                     if proof.state != VerdictState::Stalled || proof.kinds() >= 2 =>
                 {
+                    proof.can_be_sure &= !is_anybodys(seen, cause);
                     memory.yes(seen, cause, &proof, *span, turns);
                 }
                 Answer::Yes(_) | Answer::No => memory.no(seen, cause, true, *span, turns),
@@ -144,4 +148,31 @@ impl RuleSet {
         }
         memory.looked(seen.now);
     }
+}
+
+/// Whether a cause rests on what is told of a card that others use too, by their work as much as by ours: it stays a
+/// suspicion. Faults, heat, limits, the link, the host's memory and our own memory are so whoever works.
+fn is_anybodys(seen: &Seen<'_>, cause: Cause) -> bool {
+    seen.device.virtual_share
+        && matches!(
+            cause,
+            Cause::CollectiveWait
+                | Cause::PcieSaturated
+                | Cause::HostThrottled
+                | Cause::DiskIo
+                | Cause::NetworkIo
+                | Cause::InputStarved
+                | Cause::LaunchBound
+                | Cause::PowerDrift
+                | Cause::Straggler
+                | Cause::Flapping
+                | Cause::WarmUp
+                | Cause::CheckpointPause
+                | Cause::CompilePause
+                | Cause::EvalPause
+                | Cause::WorkChanged
+                | Cause::PowerSmoothing
+                | Cause::MemoryBound
+                | Cause::Serving
+        )
 }

@@ -1,7 +1,7 @@
 //! What the rules are shown of a device at one instant: plain numbers, each there or not.
 
 use super::peers::Peers;
-use crate::model::{Device, DeviceProcess, HostSample, Process};
+use crate::model::{Device, DeviceId, DeviceProcess, Disagreement, HostSample, Process};
 use crate::units::MonoTime;
 use jiff::Timestamp;
 
@@ -174,6 +174,8 @@ pub struct Seen<'a> {
     pub host: Option<&'a HostSample>,
     /// Cores that can be seen.
     pub host_cores: Option<f64>,
+    /// Where the platform and the drivers differ: of one device, or of the whole instance (`None`).
+    pub disagreements: &'a [(Option<DeviceId>, Disagreement)],
     pub peers: &'a Peers,
 }
 

@@ -362,13 +362,26 @@ fn standard_input_is_read_to_its_end() {
     assert_eq!(document["devices"][0]["power_w"], 613.0);
 }
 
+/// However long it was to watch: an hour, or as long as can be said.
 #[test]
 fn ctrl_c_finishes_a_live_diagnosis() {
+    for span in ["1h", "87840h"] {
+        finishes_a_live_diagnosis_of(span);
+    }
+    for beyond in ["87841h", "18446744073709551615s", "99999999999999999999h"] {
+        let output = Program::new(&["diagnose", "--for", beyond]).output();
+        assert_eq!(output.status.code(), Some(2), "{beyond}");
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.contains("--for"), "{text}");
+    }
+}
+
+fn finishes_a_live_diagnosis_of(span: &str) {
     let fake = FakeNvml::named("idle");
     let arguments = [
         "diagnose",
         "--for",
-        "1h",
+        span,
         "--interval",
         "0.1s",
         "--format",

@@ -34,6 +34,7 @@ mod nvidia_states;
 mod past;
 mod platform_program;
 mod platform_screen;
+mod platform_tls;
 mod platforms;
 mod pty;
 mod real_host;
@@ -44,6 +45,7 @@ mod refresh;
 mod score;
 mod screens;
 mod seen;
+mod shares;
 mod sharing;
 mod stage;
 #[path = "../support/story.rs"]

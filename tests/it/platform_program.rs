@@ -4,6 +4,7 @@
 use crate::contract::{DEADLINE, Program, Schema};
 use crate::support::http::{Reply, Server};
 use crate::support::nvml::FakeNvml;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value as Json, json};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -411,4 +412,65 @@ fn keys_are_nowhere() {
             Some(header)
         );
     }
+}
+
+/// Starts and stops that only the platform saw: short lives are named with what they cost, and told once.
+#[test]
+fn short_lives_in_the_platforms_events_are_flapping() {
+    let now = Timestamp::now();
+    let mut events = Vec::new();
+    // Of started minutes each of these wastes 20 s, and 100 s until it computes.
+    for ago in [3600, 2700, 1800] {
+        let at = |second: i64| (now + SignedDuration::from_secs(second - ago)).to_string();
+        for (kind, second) in [
+            ("queue_start", 0),
+            ("queue_end", 100),
+            ("compute_start", 100),
+            ("compute_end", 400),
+        ] {
+            events.push(json!({"event_type": kind, "ts": at(second)}));
+        }
+    }
+    let begun = (now + SignedDuration::from_secs(-600)).to_string();
+    events.push(json!({"event_type": "compute_start", "ts": begun}));
+    let answer = json!({"instance_id": "i-1", "currency": "CNY", "unit_price": 36, "unit": "hour", "events": events});
+    let server = Server::start().on("GET /v1/billing/usage", Reply::json(&answer.to_string()));
+    let fake = FakeNvml::named("idle");
+    let args = [
+        "stream",
+        "--count",
+        "3",
+        "--platform",
+        "generic",
+        "--granularity",
+        "minute",
+    ];
+    let output = Program::new(&args)
+        .beside(&server)
+        .env("NAMEPLATE_INSTANCE_ID", "i-1")
+        .env("NAMEPLATE_PLATFORM_KEY", "gen-needle")
+        .on(&fake, 0.0)
+        .output();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let document: Json = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!(Schema::of("snapshot").check(&document), [""; 0]);
+    let [flapping] = document["cost"]["flapping"].as_array().unwrap().as_slice() else {
+        panic!("{}", document["cost"])
+    };
+    assert_eq!(flapping["kind"], "starts");
+    assert_eq!(flapping["cycles"], 3);
+    assert_eq!(flapping["wasted_seconds"], 3.0 * (20.0 + 100.0));
+    assert_eq!(flapping["wasted_amount"], "3.60");
+    // The bill is this life's.
+    let begun = document["cost"]["billing_started"].as_str().unwrap();
+    let since: Timestamp = begun.parse().unwrap();
+    assert_eq!(now.duration_since(since).as_secs(), 600);
+    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    let told: Vec<Json> = lines
+        .flat_map(|line: Json| line["events"].as_array().unwrap().clone())
+        .filter(|event| event["kind"] == "platform_run")
+        .collect();
+    assert_eq!(told.len(), 3, "{told:?}");
+    let earlier = document["startup"]["earlier"].as_array();
+    assert_eq!(earlier.map(Vec::len), Some(3), "{}", document["startup"]);
 }

@@ -2,7 +2,7 @@
 
 use crate::model::{
     Absent, BoardId, Device, DeviceId, DeviceKind, DeviceProcess, Hop, Metric, PciAddress, Process,
-    Reading, Reason, Vendor,
+    Reading, Reason, ShareKind, Vendor,
 };
 use jiff::Timestamp;
 use serde_json::Value as Json;
@@ -129,10 +129,14 @@ pub(super) fn device(json: &Json) -> Option<Device> {
         power_usage_is_average: None,
         unified_memory: false,
         c2c: false,
-        virtual_share: json
-            .get("share_ratio")
-            .is_some_and(|share| !share.is_null()),
-        details: environment(json),
+        virtual_share: ["share_kind", "share_ratio"]
+            .iter()
+            .any(|name| json.get(*name).is_some_and(|share| !share.is_null())),
+        details: text(json, "share_kind")
+            .map(|kind| (ShareKind::DETAIL.into(), kind.into()))
+            .into_iter()
+            .chain(environment(json))
+            .collect(),
     })
 }
 

@@ -67,8 +67,8 @@ fn device_disagreements(
             seen: state.device.name.clone(),
         });
     }
-    // A share of a card, and a link that is none (C2C), cannot be held against a slot.
-    if !state.device.virtual_share && !state.device.c2c {
+    // A guest's share of a card, and a link that is none (C2C), cannot be held against a slot.
+    if state.device.has_plate() && !state.device.c2c {
         // The link's best, because links save power.
         if let Some((claimed, seen)) = claims
             .pcie_generation

@@ -122,6 +122,32 @@ fn a_share_or_a_slice_has_no_nameplate() {
     let view = World::of([share]).read(&[(M::PowerUsage, 60.0), (M::CoreTemperature, 50.0)]);
     assert_eq!(value(&view, Figure::PlatePower), None);
     assert_eq!(value(&view, Figure::Headroom), None);
+    // A card that containers share is a whole card to the driver, but for its memory.
+    let shared = |given: &str| Device {
+        virtual_share: true,
+        details: vec![
+            (ShareKind::DETAIL.into(), "hami".into()),
+            (ShareKind::MEMORY.into(), given.into()),
+        ],
+        ..card(0)
+    };
+    let list = [(M::PowerUsage, 60.0), (M::MemoryTotal, 20e9)];
+    for (given, ratio, of_memory) in [
+        ("20000000000", 20e9 / 80e9, None),
+        ("4000000000", 4e9 / 80e9, Some(4e9)),
+    ] {
+        let view = World::of([shared(given)]).read(&list);
+        assert_eq!(value(&view, Figure::PowerRatio), Some(0.2));
+        assert_eq!(value(&view, Figure::Share), Some(ratio));
+        let kind = ShareKind::Hami;
+        let said = KnownKind::ShareOfCard {
+            kind,
+            ratio: Some(ratio),
+            of_memory,
+        };
+        assert_eq!(view.known.last().map(|k| &k.kind), Some(&said));
+        assert!(view.known.len() > 1, "{:?}", view.known);
+    }
     let part = slice(&card(0), 0);
     let mut world = World::of([part.clone()]);
     world.sample(&part, &[(M::CoreTemperature, Ok(50.0))]);

@@ -242,6 +242,29 @@ fn another_card_than_was_rented_is_a_known_fact_of_the_device() {
     );
     let known: Vec<&KnownKind> = snapshot.devices[0].known.iter().map(|k| &k.kind).collect();
     assert!(known.contains(&&KnownKind::Disagrees(model)), "{known:?}");
+    // Once it lasts it is a finding, with the platform's numbers as its thresholds.
+    let mut view = snapshot.devices[0].clone();
+    for _ in 0..200 {
+        world.sample(&named("NVIDIA A40"), &[(Metric::Utilization, Ok(0.9))]);
+        view = world.tick().devices.remove(0);
+    }
+    let verdict = &view.verdict;
+    assert_eq!(
+        (verdict.cause, verdict.confidence, verdict.counts),
+        (Cause::PlateMismatch, Confidence::Sure, true)
+    );
+    let numbers = verdict.evidence.iter();
+    let numbers: Vec<_> = numbers
+        .map(|e| (e.witness, e.value, e.threshold, e.whose))
+        .collect();
+    let sold = Whose::Plate;
+    assert_eq!(
+        numbers,
+        [
+            (Witness::DeviceCount, 1.0, 2.0, sold),
+            (Witness::ModelMatch, 0.0, 1.0, sold)
+        ]
+    );
     let claims = Claims {
         device_count: Some(1),
         model: Some("A40".into()),
@@ -332,6 +355,14 @@ fn a_panel_that_says_something_else_for_long_is_told() {
         "{told:?}"
     );
     assert_eq!(told[0].cause(), Cause::PanelDisagrees);
+    world.sample(&card(0), &[(Metric::Utilization, Ok(0.02))]);
+    let view = world.tick().devices.remove(0);
+    let evidence = view.verdict.evidence.first().copied();
+    assert_eq!(view.verdict.cause, Cause::PanelDisagrees);
+    assert!(
+        evidence.is_some_and(|e| e.witness == Witness::Utilization && e.threshold == 0.97),
+        "{evidence:?}"
+    );
     assert_eq!(minute(&mut world, 0.90, 0.97), [], "they agree again");
 }
 

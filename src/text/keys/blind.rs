@@ -5,12 +5,14 @@ catalogue! { blind:
     blind_processes();
     blind_host();
     blind_vendor(vendor);
+    blind_own_work();
     // Why it is not there.
     blind_not_logged();
     blind_not_reported();
     blind_not_supported();
     blind_no_permission();
     blind_no_library();
+    blind_share(software);
     // What would help.
     blind_how_columns(columns);
     blind_how_record();
@@ -18,5 +20,6 @@ catalogue! { blind:
     blind_how_permission();
     blind_how_driver();
     blind_how_host();
+    blind_how_share();
     blind_how_other();
 }

@@ -36,6 +36,13 @@ catalogue! { device:
     device_draw_kind_instant();
     device_draw_kind_unknown();
     device_scope_gpu();
+    /// Of a card that others use too.
+    device_scope_card();
+    device_scope_share();
+    device_share();
+    device_share_memory();
+    device_share_part();
+    device_share_time();
     device_scope_board();
     /// The draw of a board of several devices, and whose else it is.
     device_board_draw();

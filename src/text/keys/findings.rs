@@ -60,6 +60,10 @@ catalogue! { findings:
     findings_claim_power(claimed, seen);
     findings_claim_utilization(claimed, seen);
     findings_claim_temperature(claimed, seen);
+    /// A share of a card: bare, with the part that was given, and where the memory is the card's too.
+    findings_share(software);
+    findings_share_part(part, software);
+    findings_share_memory(software, given);
     findings_fine(facts);
     findings_fine_power(power);
     findings_fine_head(headroom);

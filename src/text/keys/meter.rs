@@ -77,6 +77,7 @@ catalogue! { meter:
     meter_energy_estimated(kwh);
     meter_carbon(mass, place, pue);
     meter_carbon_unknown();
+    meter_whole_cards();
     meter_range(low, high);
     meter_rule(name);
     meter_rule_unverified(name);

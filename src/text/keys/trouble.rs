@@ -21,6 +21,7 @@ catalogue! { trouble:
     trouble_nobody();
     trouble_no_connection();
     trouble_certificate();
+    trouble_not_tls();
     trouble_request();
     trouble_closed();
     trouble_not_http();

@@ -172,6 +172,8 @@ catalogue! { verdict:
     verdict_w_clock_of_peers();
     verdict_w_work_of_peers();
     verdict_w_power_of_peers();
+    verdict_w_device_count();
+    verdict_w_model_match();
     verdict_w_hotter_than_peers();
     verdict_w_peers_waiting();
     verdict_w_peers_working();

@@ -319,7 +319,10 @@ fn has(view: &DeviceView, test: impl Fn(&KnownKind) -> bool) -> bool {
 fn name(view: &DeviceView, width: u16, look: &Look) -> String {
     let short = short_name(&view.device.name);
     let text = match view.device.kind {
-        DeviceKind::Device => short.to_owned(),
+        DeviceKind::Device => match view.device.shared_by() {
+            Some(software) => format!("{software} {short}"),
+            None => short.to_owned(),
+        },
         DeviceKind::Instance => format!("{} {short}", look.glyph(Glyph::Branch)),
     };
     clean_width(&text, usize::from(width), look.charset.is_ascii()).into_owned()

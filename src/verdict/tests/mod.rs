@@ -112,6 +112,7 @@ fn working<'a>(device: &'a Device, peers: &'a Peers) -> Seen<'a> {
         },
         host: None,
         host_cores: Some(64.0),
+        disagreements: &[],
         peers,
     }
 }
@@ -122,6 +123,7 @@ struct Looks {
     memory: Memory,
     turns: Vec<Turn>,
     second: u64,
+    device: Device,
 }
 
 impl Looks {
@@ -135,6 +137,7 @@ impl Looks {
             memory: Memory::default(),
             turns: Vec::new(),
             second: 0,
+            device: card(),
         }
     }
 
@@ -145,7 +148,7 @@ impl Looks {
 
     /// The same beside these peers.
     fn beside(&mut self, peers: &Peers, seconds: u64, f: impl Fn(u64, &mut Seen<'_>)) -> &mut Self {
-        let device = card();
+        let device = self.device.clone();
         for n in 0..seconds {
             let mut seen = working(&device, peers);
             // A sensor's noise.
@@ -358,6 +361,33 @@ fn a_sawtooth_with_busy_workers_starves() {
     });
     assert_eq!(looks.cause(), Cause::InputStarved);
     assert_eq!(looks.confidence(), Some(Confidence::Sure));
+}
+
+/// The same on a share of a card: whose work starves is not known, so that it stays a suspicion. A link is as narrow for
+/// everybody, and what the memory lacks of the model's is others'.
+#[test]
+fn what_others_work_may_explain_is_never_sure_on_a_share() {
+    let shared = |f: &dyn Fn(u64, &mut Seen<'_>)| {
+        let mut looks = Looks::new();
+        looks.device.virtual_share = true;
+        looks.see(120, |_, _| {}).see(325, f);
+        looks
+    };
+    let starved = shared(&|n, s| {
+        s.owners.cores = Some(62.0);
+        if n % 12 < 4 {
+            (s.utilization, s.span, s.power_w) = (Some(0.0), Some(0.02), Some(131.3));
+        }
+    });
+    assert_eq!(starved.cause(), Cause::InputStarved);
+    assert_eq!(starved.confidence(), Some(Confidence::Suspect));
+    assert_eq!(starved.memory.verdict().unwrap().sure_in_s, None);
+    assert_eq!(starved.memory.worth(), None, "no money is called stalled");
+    let narrow = shared(&|_, s| s.width = Some(8));
+    assert_eq!(narrow.cause(), Cause::PcieLink);
+    assert_eq!(narrow.confidence(), Some(Confidence::Sure));
+    let small = shared(&|_, s| s.memory_total = Some(8e9));
+    assert_eq!(small.cause(), Cause::None);
 }
 
 #[test]

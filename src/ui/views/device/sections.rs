@@ -3,8 +3,8 @@
 use super::rows::{Page, Row, Section};
 use crate::app::{verdicts, words};
 use crate::model::{
-    Absent, DeviceKind, DeviceView, FIRMWARE_RANGE, Figure, Metric, ProcessView, Reading, Snapshot,
-    Unit, Value, environment_facts,
+    Absent, DeviceKind, DeviceView, FIRMWARE_RANGE, Figure, Metric, ProcessView, Reading,
+    ShareKind, Snapshot, Unit, Value, environment_facts,
 };
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
@@ -82,7 +82,7 @@ impl Page<'_> {
         let around = environment_facts(device.vendor);
         let own = |name: &str| !around.contains(&name) && name != FIRMWARE_RANGE;
         for (name, value) in device.details.iter().filter(|(name, _)| own(name)) {
-            rows.push(self.text(detail(name, t), Ok(value.to_string())));
+            rows.push(self.text(detail(name, t), Ok(written(name, value))));
         }
         if device.unified_memory {
             rows.push(Row::Text(t.device_unified().into_owned(), Role::Muted));
@@ -101,6 +101,7 @@ impl Page<'_> {
             _ => t.device_draw_kind_unknown(),
         };
         let scope = match view.power_scope {
+            _ if view.device.virtual_share => t.device_scope_card(),
             "module" => t.device_scope_module(),
             "board" => t.device_scope_board(),
             _ => t.device_scope_gpu(),
@@ -361,9 +362,13 @@ impl Page<'_> {
         };
         let share = |r: f64| Ratio(r).to_string();
         let none = || Cow::Borrowed("");
+        let whose = match self.view.device.virtual_share {
+            true => t.device_scope_card(),
+            false => none(),
+        };
         let rows = vec![
             self.figure(t.device_work(), Figure::Work, share, source),
-            self.figure(t.device_utilization(), Figure::Utilization, share, none()),
+            self.figure(t.device_utilization(), Figure::Utilization, share, whose),
             self.figure(
                 t.device_memory_activity(),
                 Figure::MemoryActivity,
@@ -387,9 +392,16 @@ impl Page<'_> {
         let t = self.look.text;
         let bytes = |b: f64| Bytes(b).to_string();
         let none = || Cow::Borrowed("");
+        let device = &self.view.device;
+        let total = self.view.figures.get(Figure::MemoryTotal).ok();
+        let whose = || match () {
+            () if !device.virtual_share => none(),
+            () if device.memory_is_the_cards(total) => t.device_scope_card(),
+            () => t.device_scope_share(),
+        };
         let rows = vec![
-            self.figure(t.device_memory_used(), Figure::MemoryUsed, bytes, none()),
-            self.figure(t.device_memory_total(), Figure::MemoryTotal, bytes, none()),
+            self.figure(t.device_memory_used(), Figure::MemoryUsed, bytes, whose()),
+            self.figure(t.device_memory_total(), Figure::MemoryTotal, bytes, whose()),
             self.metric(t.device_memory_reserved(), Metric::MemoryReserved),
             self.value(
                 t.device_bar1(),
@@ -551,6 +563,22 @@ pub(super) fn detail(name: &str, t: crate::text::Catalogue) -> Cow<'static, str>
         "part_number" => t.device_part_number(),
         "vbios" => t.device_vbios(),
         "virtualization" => t.device_virtualization(),
+        ShareKind::DETAIL => t.device_share(),
+        ShareKind::MEMORY => t.device_share_memory(),
+        ShareKind::RATIO => t.device_share_part(),
+        ShareKind::TIME => t.device_share_time(),
         other => Cow::Owned(other.to_owned()),
+    }
+}
+
+/// One of those facts as it is shown: numbers with their units, all else as it is.
+fn written(name: &str, value: &str) -> String {
+    let number = value.parse::<f64>().ok();
+    match (name, number) {
+        (ShareKind::DETAIL, _) => ShareKind::of_word(value)
+            .map_or_else(|| value.to_owned(), |kind| kind.title().to_owned()),
+        (ShareKind::MEMORY, Some(bytes)) => Bytes(bytes).to_string(),
+        (ShareKind::RATIO | ShareKind::TIME, Some(ratio)) => Ratio(ratio).to_string(),
+        _ => value.to_owned(),
     }
 }

@@ -162,6 +162,9 @@ fn energy_group(picture: &Snapshot, look: &Look) -> Vec<(String, Role)> {
         }
         None => {}
     }
+    if picture.devices.iter().any(|view| view.device.virtual_share) {
+        said.push((t.meter_whole_cards().into_owned(), Role::Muted));
+    }
     said
 }
 
