@@ -52,7 +52,8 @@ pub struct Shared {
     /// auto, always, never, 16, 256 or truecolor [default: auto].
     #[arg(long, global = true, env = "NAMEPLATE_COLOR", value_name = "WHEN", value_parser = color)]
     pub color: Option<ColorChoice>,
-    /// One line after another, for screen readers and logs (not in this version: nothing changes).
+    /// The screen one line after another, for screen readers, simple terminals and pipes: all of it at first and every minute,
+    /// what changes in between.
     #[arg(long, global = true, env = "NAMEPLATE_LINEAR", num_args = 0, default_missing_value = "true", value_parser = FalseyValueParser::new())]
     pub linear: Option<bool>,
     /// en or zh-CN [default: as the locale says].

@@ -130,6 +130,16 @@ pub async fn suspend(
     }
 }
 
+/// Stops the process group for the shell, as the terminal would, where some shell can continue it; what continues it comes
+/// as [`Signal::Continue`]. Says whether it was stopped.
+pub(super) fn stop() -> io::Result<bool> {
+    if getsid(None).is_ok_and(|session| session == getpgrp()) {
+        return Ok(false);
+    }
+    kill_current_process_group(rustix::process::Signal::STOP)?;
+    Ok(true)
+}
+
 /// Waits for the terminal's end; for ever where nothing watches it, or when it was told already.
 async fn gone(watched: &mut Option<oneshot::Receiver<()>>) {
     let told = match watched {
