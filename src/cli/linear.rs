@@ -13,7 +13,7 @@ use crate::publish::{TextOptions, linear_changes, linear_text};
 use crate::text::{Catalogue, clean};
 use crate::ui::played;
 use crate::ui::run::{Running, Wanted};
-use crate::ui::terminal::{Asked, Typed};
+use crate::ui::terminal::{Asked, ReaderEnd, Typed};
 use jiff::tz::TimeZone;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -79,6 +79,7 @@ async fn speak(
     lines: &LineWriter,
     ends: &mut Ends,
 ) -> Result<(), CliError> {
+    let mut reader = ReaderEnd::of_stdout().map_err(listening)?;
     let mut ended = false;
     loop {
         tokio::select! {
@@ -87,7 +88,7 @@ async fn speak(
                 Asked::End => return Ok(()),
                 Asked::Again => speaker.said = None,
             },
-            () = lines.closed() => return Ok(()),
+            () = reader.come() => return Ok(()),
             news = running.news.recv(), if !ended => match news {
                 Some(news) => hear(&mut running.app, &mut running.news, news, speaker),
                 // What is recorded or logged has ended; keys go on.

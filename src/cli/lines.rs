@@ -43,11 +43,6 @@ impl LineWriter {
         (!self.lines.is_closed()).then(|| self.lines.capacity() > 0)
     }
 
-    /// Waits until nothing can be written any more.
-    pub(super) async fn closed(&self) {
-        self.lines.closed().await;
-    }
-
     /// Waits until all is written. Gives back where it went.
     pub(super) async fn finish(self) -> (Out, io::Result<()>) {
         drop(self.lines);

@@ -6,7 +6,7 @@ use crate::pty::{Terminal, size};
 use crate::support::nvml::FakeNvml;
 use crate::support::spawn::spawn;
 use rustix::process::{Pid, Signal, kill_process};
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
@@ -158,13 +158,13 @@ fn a_pipe_hears_all_first_and_then_what_changes() {
 #[test]
 fn a_reader_that_takes_nothing_does_not_keep_it_from_ending() {
     let fake = FakeNvml::named("v64");
-    // Blocks of 64 devices as often as states change fill the pipe; nobody reads it.
     let mut program = Program::new(&["--linear", "--no-record"]).on(&fake, 0.0);
     let mut child = spawn(program.command.stdout(Stdio::piped())).unwrap();
-    let stdout = child.stdout.take().unwrap();
-    let mut first = String::new();
-    let mut reader = BufReader::with_capacity(16, stdout);
-    reader.read_line(&mut first).unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    // The first block is of 13 kB: less than half of it has room.
+    rustix::pipe::fcntl_setpipe_size(&stdout, 4096).unwrap();
+    let mut one = [0];
+    stdout.read_exact(&mut one).unwrap();
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }

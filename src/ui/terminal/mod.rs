@@ -15,5 +15,5 @@ mod backend_tests;
 pub use backend::Lean;
 pub use input::{Input, InputError};
 pub use screen::{Screen, ScreenError, Tty, install_panic_hook, is_dumb, is_hangup, restore};
-pub use signals::{Signal, Signals, suspend};
+pub use signals::{ReaderEnd, Signal, Signals, suspend};
 pub use typed::{Asked, Typed};

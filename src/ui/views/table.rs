@@ -8,7 +8,10 @@
 
 use super::meter::{phase_role, phase_word};
 use crate::app::{App, words};
-use crate::model::{DeviceKind, DeviceView, Figure, KnownKind, Level, Snapshot, StateWord, Value};
+use crate::model::{
+    DeviceKind, DeviceView, Figure, KnownKind, Level, ProbeReport, ProbeStatus, Snapshot, SourceKind,
+    StateWord, Value,
+};
 use crate::text::clean_width;
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
@@ -101,6 +104,9 @@ pub(super) fn draw(
     let slots = Columns::new(&plain).gap(1).fit(area.width);
     let titles = if area.height > 1 { 1 } else { 0 };
     let room = usize::from(area.height - titles);
+    // What is not there has its lines before the last of what is.
+    let unlisted: Vec<String> = unlisted(picture).take(room / 2).collect();
+    let room = room - unlisted.len();
     let rows = app.rows();
     let selected = app.selected_index();
     let at = rows.iter().position(|place| Some(*place) == selected);
@@ -150,7 +156,22 @@ pub(super) fn draw(
             }
         }
     }
-    titles + u16::try_from(shown).unwrap_or(u16::MAX)
+    let used = titles + u16::try_from(shown).unwrap_or(u16::MAX);
+    for (line, text) in (used..).zip(&unlisted) {
+        let pieces = [("    ", look.style(Role::Muted)), (text.as_str(), look.style(Role::Lost))];
+        crate::ui::look::write_line(buf, row(area, line), &pieces);
+    }
+    used + u16::try_from(unlisted.len()).unwrap_or(0)
+}
+
+/// What a library that works could not list: devices that have no row.
+pub(super) fn unlisted(picture: &Snapshot) -> impl Iterator<Item = String> {
+    let real = !matches!(picture.source, SourceKind::Demo(_));
+    let working = move |probe: &&ProbeReport| real && probe.status == ProbeStatus::Ok;
+    picture.probes.iter().filter(working).filter_map(|probe| {
+        let message = probe.message.as_deref()?;
+        Some(format!("{}: {message}", probe.vendor.word()))
+    })
 }
 
 /// First row to show, so that the selected one stands in view with some context.
