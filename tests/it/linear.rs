@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Lines only: nothing that moves a cursor, changes a colour or takes the screen.
 fn assert_plain(raw: &[u8]) {
@@ -218,4 +218,36 @@ fn what_is_recorded_ends_with_its_end() {
         text.contains("power 100 W") && text.contains("power 120 W"),
         "{text}"
     );
+}
+
+/// A device that was off the bus before anybody looked has no name, but it is told of wherever devices are.
+#[test]
+fn what_a_driver_could_not_list_is_said() {
+    let fake = FakeNvml::named("lost");
+    let said = "device 5: the device has fallen off the bus (NVML code 15)";
+    for args in [&["once"][..], &["diagnose", "--for", "1s"]] {
+        let output = Program::new(args).on(&fake, 40.0).output();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            text.contains("  4  ") && text.contains("  6  ") && text.contains(said),
+            "{text}"
+        );
+        assert!(!text.contains("\n  5  "), "{text}");
+    }
+    let args = ["diagnose", "--for", "1s", "--format", "json"];
+    let output = Program::new(&args).on(&fake, 40.0).output();
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["warnings"][0]["line"], serde_json::Value::Null);
+    assert_eq!(document["warnings"][0]["text"], format!("nvidia: {said}"));
+
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let epoch = (now.as_secs_f64() - 40.0).to_string();
+    let library = fake.library();
+    let args = ["--no-record", "--nvml-library", library.to_str().unwrap()];
+    let variables = [("NAMEPLATE_FAKE_NVML_EPOCH", epoch.as_str())];
+    let mut terminal = Terminal::run_with(&args, size(80, 24), &variables);
+    terminal.until_says(said);
+    terminal.until_says("7  H100 80GB HBM3");
+    terminal.press("q");
+    assert_eq!(terminal.end().exit_code(), 0);
 }

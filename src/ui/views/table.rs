@@ -9,8 +9,8 @@
 use super::meter::{phase_role, phase_word};
 use crate::app::{App, words};
 use crate::model::{
-    DeviceKind, DeviceView, Figure, KnownKind, Level, ProbeReport, ProbeStatus, Snapshot, SourceKind,
-    StateWord, Value,
+    DeviceKind, DeviceView, Figure, KnownKind, Level, ProbeReport, ProbeStatus, Snapshot,
+    SourceKind, StateWord, Value,
 };
 use crate::text::clean_width;
 use crate::ui::Look;
@@ -158,7 +158,10 @@ pub(super) fn draw(
     }
     let used = titles + u16::try_from(shown).unwrap_or(u16::MAX);
     for (line, text) in (used..).zip(&unlisted) {
-        let pieces = [("    ", look.style(Role::Muted)), (text.as_str(), look.style(Role::Lost))];
+        let pieces = [
+            ("    ", look.style(Role::Muted)),
+            (text.as_str(), look.style(Role::Lost)),
+        ];
         crate::ui::look::write_line(buf, row(area, line), &pieces);
     }
     used + u16::try_from(unlisted.len()).unwrap_or(0)
