@@ -163,6 +163,25 @@ fn text_keeps_to_80_columns_and_to_the_locale() {
     }
 }
 
+#[test]
+fn text_that_needs_no_device_keeps_to_80_columns() {
+    for lang in ["en", "zh-CN"] {
+        for args in [
+            &["platforms"][..],
+            &["platforms", "check"],
+            &["demo", "--list"],
+            &["themes"],
+        ] {
+            let output = Program::new(args).env("NAMEPLATE_LANG", lang).output();
+            let text = String::from_utf8(output.stdout).unwrap();
+            assert!(text.lines().count() >= 3, "{args:?}: {text}");
+            for line in text.lines() {
+                assert!(line.width() <= 80, "{} columns: {line}", line.width());
+            }
+        }
+    }
+}
+
 /// A program that ends with the test.
 struct Running(Child);
 
