@@ -107,6 +107,11 @@ impl Page {
         self.options.ascii
     }
 
+    /// Columns that a line may have.
+    pub(super) const fn width(&self) -> usize {
+        self.options.width
+    }
+
     /// Whether the last line says anything.
     pub(super) fn ends_with_text(&self) -> bool {
         !self.text.is_empty() && !self.text.ends_with("\n\n")
