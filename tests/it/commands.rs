@@ -44,6 +44,12 @@ fn failures_have_their_exit_code_and_one_line() {
             &["--price-per-device"],
         ),
         (&["once", "--interval", "50ms"], "", 2, &["0.1s and 60s"]),
+        (
+            &["once", "--price", "-1"],
+            "",
+            2,
+            &["-1", "amount such as 2.99"],
+        ),
         (&["stream", "--for", "soon"], "", 2, &["90s, 5m or 36h"]),
         (
             &["once", "--since", "today"],
