@@ -48,7 +48,7 @@ fn failures_have_their_exit_code_and_one_line() {
             &["once", "--price", "-1"],
             "",
             2,
-            &["-1", "amount such as 2.99"],
+            &["-1", "is not between 0 and"],
         ),
         (&["stream", "--for", "soon"], "", 2, &["90s, 5m or 36h"]),
         (
