@@ -118,7 +118,7 @@ impl Text<'_> {
     }
 
     fn device(&mut self, view: &DeviceView) {
-        let prefix = format!("{:>3}  ", view.device.index);
+        let prefix = format!("{:>3}  ", self.diagnosis.snapshot.number(view));
         if !view.episodes.is_empty() && self.page.ends_with_text() {
             self.page.line("");
         }
@@ -324,7 +324,7 @@ impl Text<'_> {
         let found = devices.iter().find(|view| view.device.id == episode.device);
         found.map_or_else(
             || clean(&episode.device.0).into_owned(),
-            |view| view.device.index.to_string(),
+            |view| self.diagnosis.snapshot.number(view),
         )
     }
 

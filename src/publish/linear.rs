@@ -30,7 +30,10 @@ pub fn linear_text(
     banner(&mut page, snapshot, t);
     page.flow("", &header(snapshot, t));
     for view in &snapshot.devices {
-        page.flow(&lead(view), &figures(view, words, t, options.ascii));
+        page.flow(
+            &lead(snapshot, view),
+            &figures(view, words, t, options.ascii),
+        );
         page.wrap("     ", &words.verdict(view));
     }
     if snapshot.devices.is_empty() {
@@ -71,13 +74,16 @@ pub fn linear_changes(
             .find(|b| b.device.id == view.device.id);
         if known.is_none_or(|known| mood(known) != mood(view)) {
             let state = words.state(view.word);
-            page.wrap(&lead(view), &format!("{state}: {}", words.verdict(view)));
+            page.wrap(
+                &lead(now, view),
+                &format!("{state}: {}", words.verdict(view)),
+            );
         }
     }
     for view in &before.devices {
         if now.devices.iter().all(|n| n.device.id != view.device.id) {
             let name = clean(&view.device.name);
-            page.wrap(&lead(view), &format!("{name} {}", t.linear_gone()));
+            page.wrap(&lead(before, view), &format!("{name} {}", t.linear_gone()));
         }
     }
     for probe in &now.probes {
@@ -103,8 +109,8 @@ pub fn linear_changes(
 }
 
 /// The device's number, in the columns that its further lines are indented by.
-fn lead(view: &DeviceView) -> String {
-    format!("{:>3}  ", view.device.index)
+fn lead(snapshot: &Snapshot, view: &DeviceView) -> String {
+    format!("{:>3}  ", snapshot.number(view))
 }
 
 /// What makes a device's sentence another one; the numbers in it change all the time.
@@ -146,8 +152,7 @@ fn figures(view: &DeviceView, words: &dyn Words, t: &Catalogue, ascii: bool) -> 
         )
     };
     let used = number(Figure::MemoryUsed, &|bytes| Bytes(bytes).to_string());
-    let name = clean(&view.device.name);
-    let name = name.strip_prefix("NVIDIA ").unwrap_or(&name);
+    let name = clean(view.device.short_name());
     let told = [
         t.linear_power(watts, share(Figure::PowerRatio)),
         t.linear_headroom(number(Figure::Headroom, &degrees)),
@@ -156,7 +161,7 @@ fn figures(view: &DeviceView, words: &dyn Words, t: &Catalogue, ascii: bool) -> 
         t.linear_work(share(Figure::Work)),
         t.linear_memory(used),
     ];
-    [name.to_owned(), words.state(view.word)]
+    [name.into_owned(), words.state(view.word)]
         .into_iter()
         .chain(told.into_iter().map(Into::into))
         .collect()

@@ -59,11 +59,12 @@ pub fn snapshot_text(
         page.line("");
         page.line(&titles(t, options.ascii));
         for view in &snapshot.devices {
-            page.line(&row(view, words, options.ascii));
+            page.line(&row(&snapshot.number(view), view, words, options.ascii));
         }
         page.line("");
         for view in &snapshot.devices {
-            page.wrap(&format!("{:>3}  ", view.device.index), &words.verdict(view));
+            let number = format!("{:>3}  ", snapshot.number(view));
+            page.wrap(&number, &words.verdict(view));
         }
     } else {
         page.line("");
@@ -251,7 +252,7 @@ fn titles(t: &Catalogue, ascii: bool) -> String {
     ])
 }
 
-fn row(view: &DeviceView, words: &dyn Words, ascii: bool) -> String {
+fn row(index: &str, view: &DeviceView, words: &dyn Words, ascii: bool) -> String {
     let number = |figure: Figure, write: &dyn Fn(f64) -> String| {
         view.figures
             .get(figure)
@@ -266,11 +267,10 @@ fn row(view: &DeviceView, words: &dyn Words, ascii: bool) -> String {
         let sum = if ascii { "+" } else { "Σ" };
         format!("{sum}{}", share(Figure::PcieBothSaturation))
     });
-    let name = clean(&view.device.name);
-    let name = name.strip_prefix("NVIDIA ").unwrap_or(&name);
+    let name = clean(view.device.short_name());
     columns([
-        &view.device.index.to_string(),
-        &clean_width(name, 15, ascii),
+        index,
+        &clean_width(&name, 15, ascii),
         &number(Figure::Power, &|watts| format!("{watts:.0}")),
         &share(Figure::PowerRatio),
         &number(Figure::Headroom, &|degrees| format!("{degrees:.0}{degree}")),

@@ -339,7 +339,7 @@ fn has(view: &DeviceView, test: impl Fn(&KnownKind) -> bool) -> bool {
 }
 
 fn name(view: &DeviceView, width: u16, look: &Look) -> String {
-    let short = short_name(&view.device.name);
+    let short = short_name(view.device.short_name());
     let text = match view.device.kind {
         DeviceKind::Device => short.to_owned(),
         DeviceKind::Instance => format!("{} {short}", look.glyph(Glyph::Branch)),
