@@ -9,7 +9,7 @@ use super::source;
 use super::words::CatalogueWords;
 use super::{CliError, Settings, World};
 use crate::app::{News, Recording};
-use crate::model::{Control, FeedHandle, ProbeReport, ProbeStatus, Snapshot, SourceKind, Tick};
+use crate::model::{Control, FeedHandle, Snapshot, SourceKind, Tick};
 use crate::publish::{Diagnosis, TextOptions, diagnosis_json, diagnosis_text};
 use crate::session::Session;
 use crate::text::{Catalogue, Lang, clean};
@@ -181,10 +181,9 @@ pub(super) fn live(
         watched.warnings.push((0, text));
     }
     // A device that the library could not list has neither verdict nor row.
-    let working = |probe: &&ProbeReport| probe.status == ProbeStatus::Ok;
-    for probe in watched.snapshot.probes.iter().filter(working) {
-        if let Some(message) = &probe.message {
-            let text = format!("{}: {message}", probe.vendor.word());
+    for probe in &watched.snapshot.probes {
+        if let Some(said) = probe.unlisted() {
+            let text = format!("{}: {said}", probe.vendor.word());
             watched.warnings.push((0, text));
         }
     }

@@ -286,13 +286,11 @@ fn row(index: &str, view: &DeviceView, words: &dyn Words, ascii: bool) -> String
 }
 
 /// Whether a probe has something to say: where there is no device, always; beside devices, that it fails, or what it could
-/// not list. That there is no hardware of its vendor is no news there, and a banner says that a demo is one.
+/// not list. That there is no hardware of its vendor is no news there.
 pub(super) fn is_news(probe: &ProbeReport, snapshot: &Snapshot) -> bool {
     snapshot.devices.is_empty()
         || match probe.status {
-            ProbeStatus::Ok => {
-                probe.message.is_some() && !matches!(snapshot.source, SourceKind::Demo(_))
-            }
+            ProbeStatus::Ok => probe.unlisted().is_some(),
             _ => probe.hint != ProbeHint::NoHardware,
         }
 }

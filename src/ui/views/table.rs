@@ -8,10 +8,7 @@
 
 use super::meter::{phase_role, phase_word};
 use crate::app::{App, words};
-use crate::model::{
-    DeviceKind, DeviceView, Figure, KnownKind, Level, ProbeReport, ProbeStatus, Snapshot,
-    SourceKind, StateWord, Value,
-};
+use crate::model::{DeviceKind, DeviceView, Figure, KnownKind, Level, Snapshot, StateWord, Value};
 use crate::text::clean_width;
 use crate::ui::Look;
 use crate::ui::glyphs::Glyph;
@@ -169,11 +166,9 @@ pub(super) fn draw(
 
 /// What a library that works could not list: devices that have no row.
 pub(super) fn unlisted(picture: &Snapshot) -> impl Iterator<Item = String> {
-    let real = !matches!(picture.source, SourceKind::Demo(_));
-    let working = move |probe: &&ProbeReport| real && probe.status == ProbeStatus::Ok;
-    picture.probes.iter().filter(working).filter_map(|probe| {
-        let message = probe.message.as_deref()?;
-        Some(format!("{}: {message}", probe.vendor.word()))
+    picture.probes.iter().filter_map(|probe| {
+        let said = probe.unlisted()?;
+        Some(format!("{}: {said}", probe.vendor.word()))
     })
 }
 
