@@ -4,7 +4,10 @@ use super::playback::{Frame, Grain, Order, Remark};
 use super::{Action, App, Effect};
 use crate::model::SourceKind;
 use crate::text::Catalogue;
+use crate::units::format_span;
+use jiff::Timestamp;
 use nameplate_widgets::SweepWindow;
+use std::borrow::Cow;
 
 /// Seconds of a step back or forward: some samples, a minute, ten, an hour, a shift, a day.
 const STEPS: [f64; 6] = [10.0, 60.0, 600.0, 3600.0, 28_800.0, 86_400.0];
@@ -134,12 +137,40 @@ impl App {
         self.tape.past != Past::None
     }
 
-    /// What is to be said of the place in the recording.
+    /// What is to be said of the place in the recording, where there is anything.
     #[must_use]
-    pub fn remark(&self) -> Option<&Remark> {
+    pub fn remark(&self, t: Catalogue) -> Option<Cow<'static, str>> {
+        Some(match &self.frame()?.remark {
+            Remark::Nothing => return None,
+            Remark::Begin => t.chrome_remark_begin(),
+            Remark::End if self.is_past() => t.chrome_remark_end_live(),
+            Remark::End => t.chrome_remark_end(),
+            Remark::Gap(from, to) => {
+                let when = |at: &Timestamp| at.to_zoned_datetime(self.zone.clone());
+                let (begin, end) = (when(from), when(to));
+                let form = if begin.date() == end.date() {
+                    "%H:%M:%S"
+                } else {
+                    "%F %H:%M:%S"
+                };
+                let seconds = to.duration_since(*from).as_secs_f64();
+                t.chrome_remark_gap(
+                    begin.strftime(form),
+                    end.strftime(form),
+                    format_span(seconds),
+                )
+            }
+            Remark::NoEvent(true) => t.chrome_remark_no_event_after(),
+            Remark::NoEvent(false) => t.chrome_remark_no_event_before(),
+            Remark::Damaged(reason) => t.chrome_past_failed(reason),
+        })
+    }
+
+    /// Whether all of a recording has been shown, and it stands at its end.
+    #[must_use]
+    pub fn is_at_end(&self) -> bool {
         self.frame()
-            .map(|frame| &frame.remark)
-            .filter(|remark| **remark != Remark::Nothing)
+            .is_some_and(|frame| matches!(frame.remark, Remark::End | Remark::Damaged(_)))
     }
 
     /// How finely the place is recorded.

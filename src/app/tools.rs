@@ -1,6 +1,6 @@
 //! What is particular to a vendor in what the screen advises: tools, flags, and which command asks the same question.
 
-use crate::model::{DeviceView, Vendor};
+use crate::model::{DeviceKind, DeviceView, Vendor};
 use std::borrow::Cow;
 
 type Text = Cow<'static, str>;
@@ -38,6 +38,14 @@ pub(super) const fn container_devices(vendor: Vendor) -> &'static str {
         Vendor::Intel => "--device /dev/dri",
         Vendor::Gaudi => "--device /dev/accel",
         _ => "--device",
+    }
+}
+
+/// What a vendor's program calls a device: its index, or the address of the card for an instance, whose index is another's.
+pub(super) fn called(view: &DeviceView) -> String {
+    match (view.device.kind, view.device.pci_address) {
+        (DeviceKind::Instance, Ok(address)) => address.to_string(),
+        _ => view.device.index.to_string(),
     }
 }
 
@@ -98,6 +106,17 @@ mod tests {
     use crate::model::Cause;
     use crate::publish::sample;
     use crate::text::{Catalogue, Lang};
+
+    #[test]
+    fn an_instance_is_asked_about_by_its_cards_address() {
+        let mut view = sample::device_view(1, crate::model::Absent::NotReported);
+        assert_eq!(called(&view), "1");
+        let device = std::sync::Arc::make_mut(&mut view.device);
+        device.kind = DeviceKind::Instance;
+        assert_eq!(called(&view), "0000:19:00.0");
+        std::sync::Arc::make_mut(&mut view.device).pci_address = Err(crate::model::Absent::Lost);
+        assert_eq!(called(&view), "1");
+    }
 
     #[test]
     fn nobody_else_s_device_is_asked_by_nvidia_s_tool() {

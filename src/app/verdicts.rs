@@ -263,7 +263,7 @@ pub fn next(
     view: &DeviceView,
     t: Catalogue,
 ) -> Vec<(String, Option<String>)> {
-    let index = view.device.index;
+    let index = &tools::called(view);
     let own = view.processes.as_ref().ok().and_then(|list| {
         let ours = list
             .iter()

@@ -262,7 +262,7 @@ pub fn next(view: &DeviceView, t: Catalogue) -> Option<(Cow<'static, str>, bool)
 }
 
 fn next_of_nvidia(view: &DeviceView, t: Catalogue) -> Option<(Cow<'static, str>, bool)> {
-    let index = view.device.index;
+    let index = &tools::called(view);
     let Known { kind, .. } = view.known.first()?;
     // A device that is busy without work behind a narrow link is asked about its link first.
     let narrow = view

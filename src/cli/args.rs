@@ -16,6 +16,7 @@ use std::time::Duration;
   nameplate                          the live screen
   nameplate --price 2.99             with a meter: 2.99 USD an hour for the instance
   nameplate demo narrow-link         the screen on simulated devices
+  nameplate --linear                 one line after another, for screen readers and pipes
   nameplate once --format json       one document for a script"
 )]
 pub struct Cli {
@@ -390,7 +391,7 @@ pub struct Serve {
 /// `nameplate config`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  nameplate config > ~/.config/nameplate/config.toml
+  mkdir -p ~/.config/nameplate && nameplate config > ~/.config/nameplate/config.toml
   nameplate config check")]
 pub struct ConfigArgs {
     /// `check`: validate a file; without it: print the sample.

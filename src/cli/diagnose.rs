@@ -180,6 +180,13 @@ pub(super) fn live(
         );
         watched.warnings.push((0, text));
     }
+    // A device that the library could not list has neither verdict nor row.
+    for probe in &watched.snapshot.probes {
+        if let Some(said) = probe.unlisted() {
+            let text = format!("{}: {said}", probe.vendor.word());
+            watched.warnings.push((0, text));
+        }
+    }
     Ok(watched)
 }
 

@@ -38,6 +38,11 @@ impl LineWriter {
         self.lines.send(line).await.is_ok()
     }
 
+    /// Whether a line would be taken at once; `None` where nothing can be written any more.
+    pub(super) fn is_free(&self) -> Option<bool> {
+        (!self.lines.is_closed()).then(|| self.lines.capacity() > 0)
+    }
+
     /// Waits until all is written. Gives back where it went.
     pub(super) async fn finish(self) -> (Out, io::Result<()>) {
         drop(self.lines);

@@ -14,6 +14,7 @@ mod folded;
 mod foreign;
 mod later;
 pub mod libraries;
+mod linear;
 mod lines;
 mod live;
 mod log;

@@ -1,6 +1,7 @@
 //! `nameplate` and `nameplate demo`: the screen on a source.
 
 use super::args::Replay;
+use super::linear;
 use super::live::handover::hand_over;
 use super::live::{Outlet, Plan, Watching};
 use super::platform::Rented;
@@ -14,10 +15,11 @@ use crate::session::{Session, Start};
 use crate::text::{Catalogue, clean};
 use crate::ui::glyphs::Charset;
 use crate::ui::run::{Running, Wanted, run as run_screen};
-use crate::ui::terminal::{Options, install_panic_hook};
+use crate::ui::terminal::{install_panic_hook, is_dumb};
 use crate::ui::theme::{Depth, Theme};
 use crate::ui::{Look, Tape};
 use jiff::tz::TimeZone;
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,10 +62,9 @@ pub(super) fn run(
             source,
             next: "check the limits on open files (ulimit -n)",
         })?;
-    let options = Options {
-        term: (world.env)("TERM"),
-    };
     super::pages::keep_small();
+    let stdout = is_linear(settings, world)
+        .then(|| std::mem::replace(&mut world.stdout, Box::new(std::io::sink())));
     let world_of = &*world;
     let mut start = |wanted: Wanted| {
         // What was watched before has been told to end; its file is closed before it is opened again.
@@ -87,11 +88,23 @@ pub(super) fn run(
         });
         running.map_err(|error| error.to_string())
     };
-    let result = runtime.block_on(run_screen(&options, &look, &mut start));
+    let (stdout, result) = match stdout {
+        Some(stdout) => runtime.block_on(linear::run(&settings.screen, &zone, &mut start, stdout)),
+        None => {
+            let result = runtime.block_on(run_screen(&look, &mut start));
+            (
+                None,
+                result.map_err(|error| CliError::Failed(error.to_string())),
+            )
+        }
+    };
     // Leaving a runtime waits for its threads; nothing is waited for on the way out.
     runtime.shutdown_background();
     let ended = watching.map(|watching| watching.end(PATIENCE));
-    result.map_err(|error| CliError::Failed(error.to_string()))?;
+    if let Some(stdout) = stdout {
+        world.stdout = stdout;
+    }
+    result?;
     match ended {
         Some(Ok(Some(closed))) => hand_over(&closed, settings, world),
         Some(Err(())) => Err(CliError::Failed(
@@ -100,6 +113,19 @@ pub(super) fn run(
         )),
         Some(Ok(None)) | None => Ok(()),
     }
+}
+
+/// Whether it speaks one line after another: as somebody wants it, or because the terminal can do nothing else.
+fn is_linear(settings: &Settings, world: &mut World) -> bool {
+    let term = (world.env)("TERM");
+    let dumb = std::io::stdout().is_terminal() && is_dumb(term.as_deref());
+    if dumb && !settings.screen.linear {
+        world.complain(&format!(
+            "nameplate: this terminal cannot move its cursor (TERM is {:?}): one line after another, as with --linear\n",
+            term.unwrap_or_default()
+        ));
+    }
+    dumb || settings.screen.linear
 }
 
 /// What was opened and is not shown yet.

@@ -26,10 +26,10 @@ pub struct Shared {
     #[arg(long, global = true, env = "NAMEPLATE_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Price of the whole instance per hour.
-    #[arg(long, global = true, env = "NAMEPLATE_PRICE", value_name = "AMOUNT", value_parser = value::amount)]
+    #[arg(long, global = true, env = "NAMEPLATE_PRICE", value_name = "AMOUNT", allow_negative_numbers = true, value_parser = value::amount)]
     pub price: Option<Decimal>,
     /// Price of each device per hour.
-    #[arg(long, global = true, env = "NAMEPLATE_PRICE_PER_DEVICE", value_name = "AMOUNT", value_parser = value::amount)]
+    #[arg(long, global = true, env = "NAMEPLATE_PRICE_PER_DEVICE", value_name = "AMOUNT", allow_negative_numbers = true, value_parser = value::amount)]
     pub price_per_device: Option<Decimal>,
     /// Currency of the price [default: USD].
     #[arg(long, global = true, env = "NAMEPLATE_CURRENCY", value_name = "CODE", value_parser = currency)]
@@ -41,7 +41,7 @@ pub struct Shared {
     #[arg(long, global = true, env = "NAMEPLATE_SINCE", value_name = "TIME", value_parser = value::time)]
     pub since: Option<jiff::Timestamp>,
     /// What you want to spend.
-    #[arg(long, global = true, env = "NAMEPLATE_BUDGET", value_name = "AMOUNT", value_parser = value::amount)]
+    #[arg(long, global = true, env = "NAMEPLATE_BUDGET", value_name = "AMOUNT", allow_negative_numbers = true, value_parser = value::amount)]
     pub budget: Option<Decimal>,
     /// Colours; `nameplate themes` lists them [default: dark].
     #[arg(long, global = true, env = "NAMEPLATE_THEME", value_name = "NAME")]
@@ -52,7 +52,8 @@ pub struct Shared {
     /// auto, always, never, 16, 256 or truecolor [default: auto].
     #[arg(long, global = true, env = "NAMEPLATE_COLOR", value_name = "WHEN", value_parser = color)]
     pub color: Option<ColorChoice>,
-    /// One line after another, for screen readers and logs (not in this version: nothing changes).
+    /// The screen one line after another, for screen readers, simple terminals and pipes: all of it at first and every minute,
+    /// what changes in between.
     #[arg(long, global = true, env = "NAMEPLATE_LINEAR", num_args = 0, default_missing_value = "true", value_parser = FalseyValueParser::new())]
     pub linear: Option<bool>,
     /// en or zh-CN [default: as the locale says].

@@ -223,6 +223,20 @@ pub struct Device {
     pub details: Vec<(Arc<str>, Arc<str>)>,
 }
 
+impl Device {
+    /// What of the name tells devices apart: without the maker, and of an instance its profile, because its parent stands
+    /// above it.
+    #[must_use]
+    pub fn short_name(&self) -> &str {
+        let profile = match self.kind {
+            DeviceKind::Instance => self.name.find(" MIG ").map(|at| at + 1),
+            DeviceKind::Device => None,
+        };
+        let name = profile.and_then(|at| self.name.get(at..));
+        name.unwrap_or_else(|| self.name.strip_prefix("NVIDIA ").unwrap_or(&self.name))
+    }
+}
+
 /// One step on the way from the device to the root port, as sysfs shows it; absent numbers are `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hop {

@@ -392,3 +392,18 @@ pub struct Snapshot {
     /// Emissions of that energy, where the grid is known.
     pub carbon: Option<Carbon>,
 }
+
+impl Snapshot {
+    /// The number by which people call a device: its index, and for an instance that of its parent before it (`0/2`),
+    /// because instances are counted anew under each.
+    #[must_use]
+    pub fn number(&self, view: &DeviceView) -> String {
+        let index = view.device.index;
+        let parent = view.device.parent.as_ref();
+        let parent = parent.and_then(|id| self.devices.iter().find(|d| d.device.id == *id));
+        parent.map_or_else(
+            || index.to_string(),
+            |parent| format!("{}/{index}", parent.device.index),
+        )
+    }
+}

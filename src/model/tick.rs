@@ -125,6 +125,19 @@ pub struct ProbeReport {
     pub hint: ProbeHint,
 }
 
+impl ProbeReport {
+    /// What a library that works could not list: devices without a row, as `device 5: why`. What else is
+    /// said of one that works (read by a tool, simulated) is no loss.
+    #[must_use]
+    pub fn unlisted(&self) -> Option<&str> {
+        let message = self.message.as_deref()?;
+        let names_one = ["device ", "NPU "]
+            .iter()
+            .any(|word| message.starts_with(word));
+        (self.status == ProbeStatus::Ok && names_one).then_some(message)
+    }
+}
+
 /// What would help a probe that does not work; the catalogue says it in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProbeHint {

@@ -118,7 +118,7 @@ impl Text<'_> {
     }
 
     fn device(&mut self, view: &DeviceView) {
-        let prefix = format!("{:>3}  ", view.device.index);
+        let prefix = format!("{:>3}  ", self.diagnosis.snapshot.number(view));
         if !view.episodes.is_empty() && self.page.ends_with_text() {
             self.page.line("");
         }
@@ -166,17 +166,16 @@ impl Text<'_> {
                 .map(|cell| cell.width());
             widths.max().unwrap_or(0)
         };
-        let wide = [width(0).min(25), width(1).min(12), width(2).min(18)];
-        for (row, evidence) in rows.iter().zip(list) {
+        let windows: Vec<String> = list.iter().map(|e| self.window(e)).collect();
+        let window = windows.iter().map(|text| text.width()).max().unwrap_or(0);
+        let (b, c) = (width(1).min(12), width(2).min(18));
+        // What was measured has all the room that the other columns, with two blanks before each, leave.
+        let others = self.lead(None).width() + b + c + width(3) + window + 8;
+        let a = width(0).min(self.page.width().saturating_sub(others).max(16));
+        for (row, window) in rows.iter().zip(&windows) {
             let [what, value, bound, whose] = row;
             let ascii = self.page.is_ascii();
-            let [a, b, c] = wide;
             let what = clean_width(what, a, ascii);
-            let window = if evidence.window_s > 0.0 && self.diagnosis.is_timed() {
-                format_span(evidence.window_s)
-            } else {
-                self.t.diagnosis_instant().into_owned()
-            };
             let line = format!(
                 "{}{}  {}{}  {}{}  {}  {}",
                 what,
@@ -190,6 +189,15 @@ impl Text<'_> {
             );
             self.page
                 .line(&format!("{}{}", self.lead(label.take()), line));
+        }
+    }
+
+    /// Over how long it was measured.
+    fn window(&self, evidence: &Evidence) -> String {
+        if evidence.window_s > 0.0 && self.diagnosis.is_timed() {
+            format_span(evidence.window_s)
+        } else {
+            self.t.diagnosis_instant().into_owned()
         }
     }
 
@@ -316,7 +324,7 @@ impl Text<'_> {
         let found = devices.iter().find(|view| view.device.id == episode.device);
         found.map_or_else(
             || clean(&episode.device.0).into_owned(),
-            |view| view.device.index.to_string(),
+            |view| self.diagnosis.snapshot.number(view),
         )
     }
 

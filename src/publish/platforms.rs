@@ -113,11 +113,50 @@ pub fn platforms_text(
             .iter()
             .map(|problem| t.platform_file_problem(problem).into_owned()),
     );
-    let lines: Vec<_> = lines
+    let lines: Vec<String> = lines
         .iter()
-        .map(|line| clean(line).trim_end().to_owned())
+        .flat_map(|line| fit(clean(line).trim_end()))
         .collect();
     format!("{}\n", lines.join("\n"))
+}
+
+/// Columns of a line.
+const WIDTH: usize = 80;
+
+/// A line that is too long, broken between two of its columns, else between words; what follows stands under the third.
+fn fit(line: &str) -> Vec<String> {
+    let third = columns_of(line).nth(2).unwrap_or(4).min(WIDTH / 2);
+    let mut lines = Vec::new();
+    let mut rest = line.to_owned();
+    while rest.width() > WIDTH {
+        let begins = rest.len() - rest.trim_start().len();
+        // The last gap that leaves a line short enough.
+        let mut at = None;
+        let mut columns = 0;
+        for (place, c) in rest.char_indices() {
+            let two = rest.get(place..).is_some_and(|tail| tail.starts_with("  "));
+            let wide = at.is_some_and(|(_, two)| two);
+            if c == ' ' && place > begins.max(third) && columns <= WIDTH && (two || !wide) {
+                at = Some((place, two));
+            }
+            columns += unicode_width::UnicodeWidthChar::width(c).unwrap_or(0);
+        }
+        let Some((place, _)) = at else { break };
+        let tail = rest.split_off(place);
+        lines.push(rest.trim_end().to_owned());
+        rest = format!("{}{}", " ".repeat(third), tail.trim_start());
+    }
+    lines.push(rest);
+    lines
+}
+
+/// The columns at which what is set apart by two blanks begins.
+fn columns_of(line: &str) -> impl Iterator<Item = usize> {
+    let begins = move |(place, c): (usize, char)| {
+        let before = line.get(..place)?;
+        (c != ' ' && (before.is_empty() || before.ends_with("  "))).then(|| before.width())
+    };
+    line.char_indices().filter_map(begins)
 }
 
 fn known_by(by: DetectedBy, t: &Catalogue) -> Cow<'static, str> {

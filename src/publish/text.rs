@@ -42,7 +42,7 @@ impl Default for TextOptions {
 }
 
 /// What stands where a value is not there.
-const ABSENT: &str = "--";
+pub(super) const ABSENT: &str = "--";
 
 /// The snapshot as text in the language of the catalogue; no line is wider than the options say.
 #[must_use]
@@ -59,11 +59,12 @@ pub fn snapshot_text(
         page.line("");
         page.line(&titles(t, options.ascii));
         for view in &snapshot.devices {
-            page.line(&row(view, words, options.ascii));
+            page.line(&row(&snapshot.number(view), view, words, options.ascii));
         }
         page.line("");
         for view in &snapshot.devices {
-            page.wrap(&format!("{:>3}  ", view.device.index), &words.verdict(view));
+            let number = format!("{:>3}  ", snapshot.number(view));
+            page.wrap(&number, &words.verdict(view));
         }
     } else {
         page.line("");
@@ -71,9 +72,7 @@ pub fn snapshot_text(
     }
     page.line("");
     for probe in &snapshot.probes {
-        // Beside devices, that there are none of another vendor's is no news.
-        let fails = probe.status != ProbeStatus::Ok && probe.hint != ProbeHint::NoHardware;
-        if snapshot.devices.is_empty() || fails {
+        if is_news(probe, snapshot) {
             probe_lines(&mut page, probe, words, t);
         }
     }
@@ -107,6 +106,11 @@ impl Page {
 
     pub(super) const fn is_ascii(&self) -> bool {
         self.options.ascii
+    }
+
+    /// Columns that a line may have.
+    pub(super) const fn width(&self) -> usize {
+        self.options.width
     }
 
     /// Whether the last line says anything.
@@ -177,20 +181,24 @@ impl Page {
 }
 
 /// What is not live says so first.
-fn banner(page: &mut Page, snapshot: &Snapshot, t: &Catalogue) {
-    match &snapshot.source {
-        SourceKind::Live => {}
-        SourceKind::Demo(case) => page.wrap("", &t.chrome_demo_banner(case)),
-        SourceKind::Recording(file) => {
-            page.wrap("", &t.chrome_replay_banner(file, timestamp(snapshot.at)));
-        }
-        SourceKind::Log { file, zone } => {
-            page.wrap("", &t.chrome_log_banner(file, timestamp(snapshot.at), zone));
-        }
+pub(super) fn banner(page: &mut Page, snapshot: &Snapshot, t: &Catalogue) {
+    if snapshot.source != SourceKind::Live {
+        page.wrap("", &source(snapshot, t));
     }
 }
 
-fn header(snapshot: &Snapshot, t: &Catalogue) -> Vec<String> {
+/// Whose figures these are.
+pub(super) fn source(snapshot: &Snapshot, t: &Catalogue) -> String {
+    let text = match &snapshot.source {
+        SourceKind::Live => t.chrome_live(),
+        SourceKind::Demo(case) => t.chrome_demo_banner(case),
+        SourceKind::Recording(file) => t.chrome_replay_banner(file, timestamp(snapshot.at)),
+        SourceKind::Log { file, zone } => t.chrome_log_banner(file, timestamp(snapshot.at), zone),
+    };
+    text.into_owned()
+}
+
+pub(super) fn header(snapshot: &Snapshot, t: &Catalogue) -> Vec<String> {
     let name = match &snapshot.host.name {
         Ok(name) => clean(name).into_owned(),
         Err(_) => t.report_unnamed_host().into_owned(),
@@ -244,7 +252,7 @@ fn titles(t: &Catalogue, ascii: bool) -> String {
     ])
 }
 
-fn row(view: &DeviceView, words: &dyn Words, ascii: bool) -> String {
+fn row(index: &str, view: &DeviceView, words: &dyn Words, ascii: bool) -> String {
     let number = |figure: Figure, write: &dyn Fn(f64) -> String| {
         view.figures
             .get(figure)
@@ -264,13 +272,12 @@ fn row(view: &DeviceView, words: &dyn Words, ascii: bool) -> String {
         let sum = if ascii { "+" } else { "Σ" };
         format!("{sum}{}", share(Figure::PcieBothSaturation))
     });
-    let name = clean(&view.device.name);
-    let name = name.strip_prefix("NVIDIA ").unwrap_or(&name);
+    let name = clean(view.device.short_name());
     let shared = view.device.shared_by();
     let shared = shared.map(|software| format!("{software} {name}"));
-    let name = shared.as_deref().unwrap_or(name);
+    let name = shared.as_deref().unwrap_or(&name);
     columns([
-        &view.device.index.to_string(),
+        index,
         &clean_width(name, 15, ascii),
         &number(Figure::Power, &|watts| format!("{watts:.0}")),
         &of_plate,
@@ -286,7 +293,17 @@ fn row(view: &DeviceView, words: &dyn Words, ascii: bool) -> String {
     ])
 }
 
-fn probe_lines(page: &mut Page, probe: &ProbeReport, words: &dyn Words, t: &Catalogue) {
+/// Whether a probe has something to say: where there is no device, always; beside devices, that it fails, or what it could
+/// not list. That there is no hardware of its vendor is no news there.
+pub(super) fn is_news(probe: &ProbeReport, snapshot: &Snapshot) -> bool {
+    snapshot.devices.is_empty()
+        || match probe.status {
+            ProbeStatus::Ok => probe.unlisted().is_some(),
+            _ => probe.hint != ProbeHint::NoHardware,
+        }
+}
+
+pub(super) fn probe_lines(page: &mut Page, probe: &ProbeReport, words: &dyn Words, t: &Catalogue) {
     page.flow(
         "",
         &[
@@ -303,7 +320,7 @@ fn probe_lines(page: &mut Page, probe: &ProbeReport, words: &dyn Words, t: &Cata
     }
 }
 
-fn host(snapshot: &Snapshot, t: &Catalogue) -> Vec<String> {
+pub(super) fn host(snapshot: &Snapshot, t: &Catalogue) -> Vec<String> {
     let h = &snapshot.host_sample;
     let mut segments = Vec::new();
     let mut say = |sentence: std::borrow::Cow<'static, str>| segments.push(sentence.into_owned());
@@ -346,7 +363,7 @@ pub(super) fn amount_text(amount: Decimal, currency: &Currency, ascii: bool) -> 
     }
 }
 
-fn meter(cost: &Cost, t: &Catalogue, ascii: bool) -> Vec<String> {
+pub(super) fn meter(cost: &Cost, t: &Catalogue, ascii: bool) -> Vec<String> {
     let text = |amount: Decimal| amount_text(amount, &cost.currency, ascii);
     let mut segments = Vec::new();
     match (cost.amount, cost.price_per_hour) {
@@ -380,7 +397,7 @@ fn meter(cost: &Cost, t: &Catalogue, ascii: bool) -> Vec<String> {
 
 /// What follows from the account: where the price is from if it is no one's own, what was held, stalled or throttled,
 /// projection, budget, energy and carbon, and what swings.
-fn outlook(snapshot: &Snapshot, cost: &Cost, t: &Catalogue, ascii: bool) -> Vec<String> {
+pub(super) fn outlook(snapshot: &Snapshot, cost: &Cost, t: &Catalogue, ascii: bool) -> Vec<String> {
     let text = |amount: Decimal| amount_text(amount, &cost.currency, ascii);
     let mut segments = Vec::new();
     let mut say = |sentence: std::borrow::Cow<'static, str>| segments.push(sentence.into_owned());
@@ -418,7 +435,8 @@ fn outlook(snapshot: &Snapshot, cost: &Cost, t: &Catalogue, ascii: bool) -> Vec<
             None => say(t.meter_budget_far(text(budget))),
         }
     }
-    if let Some(energy) = &snapshot.energy {
+    // Two decimals of nothing yet would be a zero that is none.
+    if let Some(energy) = snapshot.energy.as_ref().filter(|e| e.kwh >= 0.005) {
         let kwh = format!("{:.2}", energy.kwh);
         say(if energy.estimated {
             t.meter_energy_estimated(kwh)

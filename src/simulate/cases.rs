@@ -106,7 +106,7 @@ static CASES: [Case; 10] = [
     },
     Case {
         name: "starved",
-        title: "Utilization between 0 and 97 %: eight cores cannot feed four devices",
+        title: "Utilization from 0 to 97 %: eight cores cannot feed four devices",
         description: "Four A100 PCIe train on pictures that are decoded on the CPU. Ten minutes before the screen opens the \
                       container is left with eight cores; they are all in use, and the devices wait for 40 to 60 % of the time.",
         seconds: 2.75 * HOUR,

@@ -10,3 +10,4 @@ pub mod views;
 
 pub use look::Look;
 pub use tape::Tape;
+pub(crate) use tape::played;

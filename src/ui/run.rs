@@ -54,11 +54,10 @@ pub enum RunError {
 /// # Errors
 /// The terminal cannot be used, or a source cannot be started.
 pub async fn run(
-    options: &terminal::Options,
     look: &Look,
     source: &mut dyn FnMut(Wanted) -> Result<Running, String>,
 ) -> Result<(), RunError> {
-    let mut screen = Screen::enter(options)?;
+    let mut screen = Screen::enter()?;
     let mut signals = Signals::listen(screen.descriptor().ok()).map_err(RunError::Input)?;
     let mut input = Input::new();
     let mut running = source(Wanted::First).map_err(RunError::Source)?;

@@ -75,7 +75,7 @@ impl Tape {
 }
 
 /// The next thing that comes of the recording; never, where nobody looks into one.
-pub(super) async fn played(tape: Option<&mut Tape>) -> Played {
+pub(crate) async fn played(tape: Option<&mut Tape>) -> Played {
     let worker = tape.and_then(|tape| tape.worker.as_mut());
     let Some(worker) = worker else {
         return std::future::pending().await;

@@ -18,11 +18,15 @@ impl Currency {
         &self.0
     }
 
-    /// Digits after the decimal point (ISO 4217): 0 for JPY, KRW and the like, else 2.
+    /// Digits after the decimal point (ISO 4217): 0 for JPY, KRW and the like, 3 for the dinars and the rial of Oman, 4 for
+    /// units of account, else 2.
     #[must_use]
     pub fn decimals(&self) -> u32 {
         match self.code() {
-            "JPY" | "KRW" | "VND" | "CLP" | "ISK" => 0,
+            "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF"
+            | "UGX" | "VND" | "VUV" | "XAF" | "XOF" | "XPF" => 0,
+            "BHD" | "IQD" | "JOD" | "KWD" | "LYD" | "OMR" | "TND" => 3,
+            "CLF" | "UYW" => 4,
             _ => 2,
         }
     }
@@ -146,6 +150,22 @@ mod tests {
         Money {
             amount: Decimal::from_str(text).unwrap_or_default(),
             currency: Currency::from_str(currency).unwrap_or_default(),
+        }
+    }
+
+    #[test]
+    fn amounts_have_their_currencys_decimals() {
+        for (code, text) in [
+            ("JPY", "1"),
+            ("XAF", "1"),
+            ("KWD", "1.235"),
+            ("EUR", "1.23"),
+        ] {
+            let money = Money {
+                amount: Decimal::new(12345, 4),
+                currency: code.parse().unwrap_or_default(),
+            };
+            assert_eq!(money.to_decimal_string(), text, "{code}");
         }
     }
 

@@ -51,25 +51,25 @@ quantity! {
 
 impl fmt::Display for Watts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.0} W", self.0)
+        write!(f, "{:.0} W", whole(self.0))
     }
 }
 
 impl fmt::Display for Celsius {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.0} °C", self.0)
+        write!(f, "{:.0} °C", whole(self.0))
     }
 }
 
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.0} %", self.0 * 100.0)
+        write!(f, "{:.0} %", whole(self.0 * 100.0))
     }
 }
 
 impl fmt::Display for Hertz {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.0} MHz", self.0 / 1e6)
+        write!(f, "{:.0} MHz", whole(self.0 / 1e6))
     }
 }
 
@@ -87,6 +87,11 @@ impl fmt::Display for Bytes {
     }
 }
 
+/// A figure to be written without decimals: nothing is `-0`, which an empty sum is too.
+fn whole(value: f64) -> f64 {
+    if value.abs() < 0.5 { 0.0 } else { value }
+}
+
 fn scaled(f: &mut fmt::Formatter<'_>, value: f64, step: f64, units: &[&str]) -> fmt::Result {
     let mut value = value;
     let mut unit = 0;
@@ -96,7 +101,7 @@ fn scaled(f: &mut fmt::Formatter<'_>, value: f64, step: f64, units: &[&str]) -> 
     }
     let name = units.get(unit).copied().unwrap_or_default();
     if unit == 0 || value.abs() >= 100.0 {
-        write!(f, "{value:.0} {name}")
+        write!(f, "{:.0} {name}", whole(value))
     } else {
         write!(f, "{value:.1} {name}")
     }
@@ -116,5 +121,8 @@ mod tests {
         );
         assert_eq!(Ratio(0.994).to_string(), "99 %");
         assert_eq!(Watts(612.4).to_string(), "612 W");
+        assert_eq!(BytesPerSecond(-0.0).to_string(), "0 B/s");
+        assert_eq!(Celsius(-0.4).to_string(), "0 °C");
+        assert_eq!(Celsius(-3.0).to_string(), "-3 °C");
     }
 }

@@ -44,6 +44,12 @@ fn failures_have_their_exit_code_and_one_line() {
             &["--price-per-device"],
         ),
         (&["once", "--interval", "50ms"], "", 2, &["0.1s and 60s"]),
+        (
+            &["once", "--price", "-1"],
+            "",
+            2,
+            &["-1", "is not between 0 and"],
+        ),
         (&["stream", "--for", "soon"], "", 2, &["90s, 5m or 36h"]),
         (
             &["once", "--since", "today"],
@@ -159,6 +165,45 @@ fn text_keeps_to_80_columns_and_to_the_locale() {
                 assert!(!line.contains(char::is_control), "{line:?}");
             }
             assert!(locale != "C" || text.is_ascii(), "{text}");
+        }
+    }
+}
+
+/// Instances are counted anew under each parent, and their names end where they differ.
+#[test]
+fn instances_have_a_number_and_a_name_of_their_own() {
+    let fake = FakeNvml::named("mig");
+    for args in [&["once"][..], &["diagnose", "--for", "1s"]] {
+        let output = Program::new(args).on(&fake, 0.0).output();
+        let text = String::from_utf8(output.stdout).unwrap();
+        for (number, once) in [("  0  ", 2), ("0/0  ", 2), ("0/1  ", 2)] {
+            let lines = text.lines().filter(|line| line.starts_with(number)).count();
+            let wanted = if args[0] == "once" { once } else { 1 };
+            assert_eq!(lines, wanted, "{number:?} in {text}");
+        }
+        let profiles = ["0/0  MIG 3g.40gb  ", "0/1  MIG 2g.20gb  "];
+        assert!(
+            args[0] != "once" || profiles.iter().all(|p| text.contains(p)),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn text_that_needs_no_device_keeps_to_80_columns() {
+    for lang in ["en", "zh-CN"] {
+        for args in [
+            &["platforms"][..],
+            &["platforms", "check"],
+            &["demo", "--list"],
+            &["themes"],
+        ] {
+            let output = Program::new(args).env("NAMEPLATE_LANG", lang).output();
+            let text = String::from_utf8(output.stdout).unwrap();
+            assert!(text.lines().count() >= 3, "{args:?}: {text}");
+            for line in text.lines() {
+                assert!(line.width() <= 80, "{} columns: {line}", line.width());
+            }
         }
     }
 }

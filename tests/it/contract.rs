@@ -1,6 +1,7 @@
 //! The contract from outside: the real program on fake devices, its documents checked as anything outside may rely on
 //! them. What each document must say stands in `tests/scenarios/contract`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::print_stdout, reason = "a check that is left out says so")]
 
 use crate::support::nvml::FakeNvml;
 use boon::{Compiler, SchemaIndex, Schemas};
@@ -397,4 +398,101 @@ fn a_stream_tells_what_happens() {
         }
         Vec::new()
     });
+}
+
+/// Every field of a schema with its description, at whatever depth.
+fn fields(schema: &Json, found: &mut Vec<(String, bool)>) {
+    match schema {
+        Json::Object(map) => {
+            for (name, field) in map
+                .get("properties")
+                .and_then(Json::as_object)
+                .into_iter()
+                .flatten()
+            {
+                found.push((name.clone(), field["description"].is_string()));
+            }
+            map.values().for_each(|part| fields(part, found));
+        }
+        Json::Array(parts) => parts.iter().for_each(|part| fields(part, found)),
+        _ => {}
+    }
+}
+
+/// What a document has beyond the contract is explained where it is declared.
+#[test]
+fn fields_beyond_the_contract_are_described() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let Ok(contract) = std::fs::read_to_string(folder.join("../shared/contract.md")) else {
+        println!("ignored: the contract is not here");
+        return;
+    };
+    let words: BTreeSet<&str> = contract
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .collect();
+    for file in ["snapshot", "diagnosis", "platforms", "demos"] {
+        let path = folder.join(format!("assets/schema/{file}.json"));
+        let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let mut all = Vec::new();
+        fields(&schema, &mut all);
+        assert!(all.len() >= 12, "{file} has {} fields", all.len());
+        let bare: Vec<&String> = all
+            .iter()
+            .filter(|(name, described)| !described && !words.contains(name.as_str()))
+            .map(|(name, _)| name)
+            .collect();
+        assert!(bare.is_empty(), "{file}: not described: {bare:?}");
+    }
+}
+
+/// The names of a document that its schema does not declare, with their places.
+fn undeclared(document: &Json, declared: &BTreeSet<String>, place: &str, found: &mut Vec<String>) {
+    // Their keys are paths, reasons of clocks, or what an event has to tell.
+    let free = [
+        "absent",
+        "absent_detail",
+        "age_s",
+        "throttle_seconds",
+        "data",
+        "sources",
+    ];
+    match document {
+        Json::Object(map) => {
+            for (name, value) in map {
+                let place = format!("{place}.{name}");
+                if !declared.contains(name) {
+                    found.push(place.clone());
+                }
+                if !free.contains(&name.as_str()) {
+                    undeclared(value, declared, &place, found);
+                }
+            }
+        }
+        Json::Array(values) => {
+            for value in values {
+                undeclared(value, declared, place, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn every_field_of_a_snapshot_is_declared() {
+    let path = format!("{}/assets/schema/snapshot.json", env!("CARGO_MANIFEST_DIR"));
+    let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let mut all = Vec::new();
+    fields(&schema, &mut all);
+    let declared: BTreeSet<String> = all.into_iter().map(|(name, _)| name).collect();
+    for scenario in ["narrow-link", "mig", "foreign-pids", "garbage"] {
+        let fake = FakeNvml::named(scenario);
+        let args = [
+            "once", "--format", "json", "--price", "2.99", "--budget", "9",
+        ];
+        let output = Program::new(&args).on(&fake, 60.0).output();
+        let document = serde_json::from_slice(&output.stdout).unwrap();
+        let mut found = Vec::new();
+        undeclared(&document, &declared, "", &mut found);
+        assert!(found.is_empty(), "{scenario}: {found:?}");
+    }
 }

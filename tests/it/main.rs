@@ -23,6 +23,7 @@ mod gaudi;
 mod hardy;
 mod house;
 mod intel;
+mod linear;
 mod logs;
 mod merge;
 mod meter;

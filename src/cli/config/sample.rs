@@ -69,7 +69,7 @@ theme = "dark"
 #ascii = true
 # "auto", "always", "never", "16", "256" or "truecolor".
 color = "auto"
-# One line after another, for screen readers and logs (not in this version: nothing changes).
+# The screen one line after another, for screen readers, simple terminals and pipes.
 linear = false
 # "en" or "zh-CN". Without it, as the locale says.
 #lang = "en"

@@ -69,6 +69,7 @@ mod diagnosis;
 mod findings;
 mod help;
 mod host;
+mod linear;
 mod meter;
 mod overview;
 mod platform;
@@ -80,4 +81,4 @@ mod unit;
 mod vendor;
 mod verdict;
 
-areas! { blind, chrome, compare, device, diagnosis, findings, help, host, meter, overview, platform, probe, report, state, trouble, unit, vendor, verdict }
+areas! { blind, chrome, compare, device, diagnosis, findings, help, host, linear, meter, overview, platform, probe, report, state, trouble, unit, vendor, verdict }

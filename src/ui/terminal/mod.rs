@@ -7,11 +7,13 @@ mod pen;
 mod screen;
 mod shadow;
 mod signals;
+mod typed;
 
 #[cfg(test)]
 mod backend_tests;
 
 pub use backend::Lean;
 pub use input::{Input, InputError};
-pub use screen::{Options, Screen, ScreenError, Tty, install_panic_hook, is_hangup, restore};
-pub use signals::{Signal, Signals, suspend};
+pub use screen::{Screen, ScreenError, Tty, install_panic_hook, is_dumb, is_hangup, restore};
+pub use signals::{ReaderEnd, Signal, Signals, suspend};
+pub use typed::{Asked, Typed};

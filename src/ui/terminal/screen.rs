@@ -25,16 +25,8 @@ static ENTERED: Mutex<Option<Termios>> = Mutex::new(None);
 #[derive(Debug, thiserror::Error)]
 pub enum ScreenError {
     /// Standard output is a file, a pipe or closed.
-    #[error("the screen needs a terminal; use `nameplate once` or `nameplate stream`")]
+    #[error("the screen needs a terminal; use --linear, `nameplate once` or `nameplate stream`")]
     NotATerminal,
-    /// `TERM` is `dumb`, empty or not set.
-    #[error(
-        "the screen needs a terminal that can move its cursor (TERM is {term:?}); use `nameplate once`"
-    )]
-    Dumb {
-        /// The value of `TERM`, empty where it is not set.
-        term: String,
-    },
     /// A call to the terminal failed.
     #[error("the terminal refused to {operation}: {source}; use `nameplate once`")]
     Terminal {
@@ -68,23 +60,10 @@ pub fn is_hangup(error: &io::Error) -> bool {
         )
 }
 
-/// What the screen has to know of its surroundings.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// The environment's `TERM`, where it is set.
-    pub term: Option<String>,
-}
-
-impl Options {
-    /// Refuses a terminal that cannot move its cursor.
-    fn check(&self) -> Result<(), ScreenError> {
-        match self.term.as_deref().map(str::trim) {
-            None | Some("" | "dumb") => Err(ScreenError::Dumb {
-                term: self.term.clone().unwrap_or_default(),
-            }),
-            Some(_) => Ok(()),
-        }
-    }
+/// Whether a terminal cannot move its cursor, by the environment's `TERM`: `dumb`, empty or not set.
+#[must_use]
+pub fn is_dumb(term: Option<&str>) -> bool {
+    matches!(term.map(str::trim), None | Some("" | "dumb"))
 }
 
 /// Standard output as a plain file: what is written goes out in one write, not line by line.
@@ -138,13 +117,12 @@ impl Screen {
     /// Takes the terminal on standard output: raw mode, alternate screen, cursor hidden.
     ///
     /// # Errors
-    /// When standard output is no terminal, when it cannot move its cursor, and when a call to it fails.
-    pub fn enter(options: &Options) -> Result<Self, ScreenError> {
+    /// When standard output is no terminal, and when a call to it fails.
+    pub fn enter() -> Result<Self, ScreenError> {
         let stdout = io::stdout();
         if !stdout.is_terminal() {
             return Err(ScreenError::NotATerminal);
         }
-        options.check()?;
         let opened = |source| ScreenError::Terminal {
             operation: "be opened",
             source,
@@ -272,6 +250,7 @@ pub fn install_panic_hook() {
         std::panic::set_hook(Box::new(move |panic| {
             // The report matters more than a terminal that is gone.
             let _ = restore();
+            super::typed::give_back();
             report(panic);
         }));
     });
@@ -357,33 +336,15 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_that_cannot_move_its_cursor_is_refused_in_one_line() {
+    fn a_terminal_that_cannot_move_its_cursor_is_known_by_its_name() {
         for term in [None, Some(""), Some(" "), Some("dumb")] {
-            let refusal = Options {
-                term: term.map(Into::into),
-            }
-            .check()
-            .unwrap_err()
-            .to_string();
-            assert!(
-                refusal.contains("`nameplate once`") && !refusal.contains('\n'),
-                "{refusal}"
-            );
+            assert!(is_dumb(term), "{term:?}");
         }
         for term in ["xterm-256color", "linux", "screen", "vt100"] {
-            assert!(
-                Options {
-                    term: Some(term.into())
-                }
-                .check()
-                .is_ok()
-            );
+            assert!(!is_dumb(Some(term)), "{term}");
         }
-        assert!(
-            ScreenError::NotATerminal
-                .to_string()
-                .contains("`nameplate once`")
-        );
+        let refusal = ScreenError::NotATerminal.to_string();
+        assert!(refusal.contains("--linear") && refusal.contains("`nameplate once`"));
     }
 
     #[test]

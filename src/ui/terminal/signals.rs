@@ -130,6 +130,36 @@ pub async fn suspend(
     }
 }
 
+/// Stops the process group for the shell, as the terminal would, where some shell can continue it; what continues it comes
+/// as [`Signal::Continue`]. Says whether it was stopped.
+pub(super) fn stop() -> io::Result<bool> {
+    if getsid(None).is_ok_and(|session| session == getpgrp()) {
+        return Ok(false);
+    }
+    kill_current_process_group(rustix::process::Signal::STOP)?;
+    Ok(true)
+}
+
+/// The end of whoever reads what is written to a pipe or a terminal.
+#[derive(Debug)]
+pub struct ReaderEnd(Option<oneshot::Receiver<()>>);
+
+impl ReaderEnd {
+    /// Watches standard output, with a thread that sleeps until then.
+    ///
+    /// # Errors
+    /// There are no more descriptors or threads.
+    pub fn of_stdout() -> io::Result<Self> {
+        let stdout = io::stdout().as_fd().try_clone_to_owned()?;
+        watch(stdout).map(|end| Self(Some(end)))
+    }
+
+    /// Waits for it; a file's never comes.
+    pub async fn come(&mut self) {
+        gone(&mut self.0).await;
+    }
+}
+
 /// Waits for the terminal's end; for ever where nothing watches it, or when it was told already.
 async fn gone(watched: &mut Option<oneshot::Receiver<()>>) {
     let told = match watched {
@@ -142,7 +172,8 @@ async fn gone(watched: &mut Option<oneshot::Receiver<()>>) {
     }
 }
 
-/// A thread that sleeps until the terminal hangs up, which poll tells without being asked for any event.
+/// A thread that sleeps until the terminal hangs up, or a pipe's reader is gone: poll tells it without being asked for any
+/// event.
 fn watch(terminal: OwnedFd) -> io::Result<oneshot::Receiver<()>> {
     let (tell, told) = oneshot::channel();
     thread::Builder::new()

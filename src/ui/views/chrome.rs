@@ -8,7 +8,7 @@
 //! ```
 
 use crate::app::keymap::{BINDINGS, Key};
-use crate::app::playback::{Grain, Remark};
+use crate::app::playback::Grain;
 use crate::app::{Action, App, Entry, MeterPanel, Recording, View, platform, words};
 use crate::model::{
     DeviceKind, NoticeKind, PlatformStatus, PlatformView, ProbeStatus, Snapshot, SourceKind,
@@ -336,34 +336,6 @@ fn long_clock(app: &App, picture: &Snapshot, look: &Look) -> String {
     look.time(picture.at, if today { "%H:%M:%S" } else { "%F %H:%M:%S" })
 }
 
-/// What is to be said of the place in a recording.
-fn remark(app: &App, remark: &Remark, look: &Look) -> Cow<'static, str> {
-    let t = look.text;
-    let day = |at| look.time(at, "%F");
-    match remark {
-        Remark::Nothing => Cow::Borrowed(""),
-        Remark::Begin => t.chrome_remark_begin(),
-        Remark::End if app.is_past() => t.chrome_remark_end_live(),
-        Remark::End => t.chrome_remark_end(),
-        Remark::Gap(from, to) => {
-            let form = if day(*from) == day(*to) {
-                "%H:%M:%S"
-            } else {
-                "%F %H:%M:%S"
-            };
-            let seconds = to.duration_since(*from).as_secs_f64();
-            t.chrome_remark_gap(
-                look.time(*from, form),
-                look.time(*to, form),
-                format_span(seconds),
-            )
-        }
-        Remark::NoEvent(true) => t.chrome_remark_no_event_after(),
-        Remark::NoEvent(false) => t.chrome_remark_no_event_before(),
-        Remark::Damaged(reason) => t.chrome_past_failed(reason),
-    }
-}
-
 /// The time or the budget that is being typed: what stands before it, its form, and what is said where it is none.
 fn entry_line(
     entry: &Entry,
@@ -479,7 +451,7 @@ fn hints(app: &App, look: &Look, line: Rect, buf: &mut Buffer) {
         write_line(buf, line, &[(" ", muted), (&paused, look.style(Role::Bad))]);
         return;
     }
-    let said = app.remark().map(|place| remark(app, place, look));
+    let said = app.remark(t);
     let up_down = look.glyph(Glyph::KeyUpDown);
     let view = app.view();
     let mut hints: Vec<(String, Cow<'static, str>)> = Vec::new();

@@ -111,7 +111,7 @@ fn draw_row(line: &Row, look: &Look, area: Rect, buf: &mut Buffer) {
             note,
             role,
         } => {
-            let fill = " ".repeat(LABEL.saturating_sub(label.width()).max(1));
+            let fill = " ".repeat(fill(label, value, area.width));
             write_line(
                 buf,
                 area,
@@ -126,6 +126,12 @@ fn draw_row(line: &Row, look: &Look, area: Rect, buf: &mut Buffer) {
             );
         }
     }
+}
+
+/// Columns between a label and its value: values stand under each other, but one that would be cut moves to the left.
+fn fill(label: &str, value: &str, width: u16) -> usize {
+    let room = usize::from(width).saturating_sub(3 + label.width() + value.width());
+    LABEL.saturating_sub(label.width()).min(room).max(1)
 }
 
 /// A note that does not fit beside its value goes on below: half a number would be another number.
@@ -143,6 +149,24 @@ fn unfold(rows: Vec<Row>, width: u16) -> Vec<Row> {
             unfolded.push(row);
             continue;
         };
+        // What has no room even at its label's side goes on below.
+        let most = usize::from(width).saturating_sub(3 + label.width() + 1);
+        if value.width() > most && most >= LEAST {
+            let indent = label.width() + 1;
+            let mut parts = wrap(&value, u16::try_from(most).unwrap_or(u16::MAX)).into_iter();
+            let value = parts.next().unwrap_or_default();
+            unfolded.push(Row::Value {
+                label,
+                value,
+                note: String::new(),
+                role,
+            });
+            let line = |text: String, role| Row::Text(" ".repeat(indent) + &text, role);
+            unfolded.extend(parts.map(|part| line(part, role)));
+            let note = Some(note).filter(|note| !note.is_empty());
+            unfolded.extend(note.map(|note| line(note, Role::Muted)));
+            continue;
+        }
         let before = LABEL.max(label.width() + 1) + value.width() + 2;
         let room = usize::from(width).saturating_sub(3 + before);
         if note.width() <= room || room < LEAST {
@@ -188,4 +212,35 @@ fn flow(sections: Vec<Section>, columns: usize) -> Vec<Vec<Row>> {
         }
     }
     flowed
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn value(text: &str) -> Row {
+        Row::Value {
+            label: "UUID".to_owned(),
+            value: text.to_owned(),
+            note: "so".to_owned(),
+            role: Role::Text,
+        }
+    }
+
+    #[test]
+    fn a_value_is_read_whole_in_a_narrow_column() {
+        let uuid = "GPU-910a2dec-8902-5cc1-d73a-9a3d941e7ec7";
+        assert_eq!(fill("UUID", uuid, 59), 12);
+        assert_eq!(fill("UUID", "400 W", 59), LABEL - 4);
+        assert_eq!(unfold(vec![value(uuid)], 59).len(), 1);
+        let rows = unfold(vec![value(uuid)], 40);
+        assert_eq!(rows.len(), 3, "{rows:?}");
+        let texts = rows.iter().map(|row| match row {
+            Row::Value { value, .. } => value.as_str(),
+            Row::Text(text, _) => text.trim_start(),
+            Row::Blank | Row::Title(_) => "",
+        });
+        assert_eq!(texts.collect::<String>(), format!("{uuid}so"));
+    }
 }

@@ -88,14 +88,14 @@ fn lines(app: &App, look: &Look, width: u16) -> Vec<Line> {
         } else {
             Role::Warn
         };
-        lines.push(vec![
-            (vendor, Role::Strong),
-            (status.into_owned(), role),
-            (
-                format!("   {}", t.probe_looked_for(&*probe.library)),
-                Role::Muted,
-            ),
-        ]);
+        let mut line = vec![(vendor, Role::Strong), (status.into_owned(), role)];
+        // Most messages begin with what was looked for, and where.
+        let told = probe.message.as_ref();
+        if !told.is_some_and(|message| message.contains(&*probe.library)) {
+            let library = t.probe_looked_for(&*probe.library);
+            line.push((format!("   {library}"), Role::Muted));
+        }
+        lines.push(line);
         for text in probe.message.iter().flat_map(|m| wrap(&clean(m), room)) {
             lines.push(vec![(head(""), Role::Muted), (text, Role::Muted)]);
         }

@@ -95,7 +95,8 @@ pub(super) fn draw(app: &App, look: &Look, area: Rect, buf: &mut Buffer) {
 }
 
 fn draw_body(app: &App, picture: &Snapshot, look: &Look, body: Rect, buf: &mut Buffer) {
-    let plan = plan(body.height, app.rows().len().max(1), picture.cost.is_some());
+    let rows = app.rows().len() + table::unlisted(picture).count();
+    let plan = plan(body.height, rows.max(1), picture.cost.is_some());
     let mut y = 0;
     let mut lines = |count: u16| {
         let area = Rect {

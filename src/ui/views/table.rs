@@ -101,6 +101,9 @@ pub(super) fn draw(
     let slots = Columns::new(&plain).gap(1).fit(area.width);
     let titles = if area.height > 1 { 1 } else { 0 };
     let room = usize::from(area.height - titles);
+    // What is not there has its lines before the last of what is.
+    let unlisted: Vec<String> = unlisted(picture).take(room / 2).collect();
+    let room = room - unlisted.len();
     let rows = app.rows();
     let selected = app.selected_index();
     let at = rows.iter().position(|place| Some(*place) == selected);
@@ -150,7 +153,23 @@ pub(super) fn draw(
             }
         }
     }
-    titles + u16::try_from(shown).unwrap_or(u16::MAX)
+    let used = titles + u16::try_from(shown).unwrap_or(u16::MAX);
+    for (line, text) in (used..).zip(&unlisted) {
+        let pieces = [
+            ("    ", look.style(Role::Muted)),
+            (text.as_str(), look.style(Role::Lost)),
+        ];
+        crate::ui::look::write_line(buf, row(area, line), &pieces);
+    }
+    used + u16::try_from(unlisted.len()).unwrap_or(0)
+}
+
+/// What a library that works could not list: devices that have no row.
+pub(super) fn unlisted(picture: &Snapshot) -> impl Iterator<Item = String> {
+    picture.probes.iter().filter_map(|probe| {
+        let said = probe.unlisted()?;
+        Some(format!("{}: {said}", probe.vendor.word()))
+    })
 }
 
 /// First row to show, so that the selected one stands in view with some context.
@@ -317,7 +336,7 @@ fn has(view: &DeviceView, test: impl Fn(&KnownKind) -> bool) -> bool {
 }
 
 fn name(view: &DeviceView, width: u16, look: &Look) -> String {
-    let short = short_name(&view.device.name);
+    let short = short_name(view.device.short_name());
     let text = match view.device.kind {
         DeviceKind::Device => match view.device.shared_by() {
             Some(software) => format!("{software} {short}"),

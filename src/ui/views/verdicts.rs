@@ -45,6 +45,11 @@ const INDENT: usize = 5;
 const BAR: u16 = 20;
 /// Columns of what was measured.
 const LABEL: usize = 30;
+/// Columns of a bar on a narrow screen.
+const NARROW_BAR: u16 = 10;
+/// Columns of a number, and of its bound, with the gaps before them.
+const NUMBER: usize = 11;
+const BOUND: usize = 17;
 /// From this width on evidence says over how long it was measured.
 const WIDE: u16 = 100;
 
@@ -391,12 +396,19 @@ fn draw_line(line: &Line<'_>, look: &Look, area: Rect, buf: &mut Buffer) {
 fn draw_evidence(evidence: &Evidence, role: Role, look: &Look, area: Rect, buf: &mut Buffer) {
     let t = look.text;
     let label = verdicts::witness(evidence.witness, t);
-    let label_width = LABEL.min(usize::from(area.width).saturating_sub(50).max(16));
+    // Number and bound have to be read whole: on a narrow screen the bar gives way first.
+    let (bar_width, widest) = if area.width >= WIDE {
+        (BAR, LABEL)
+    } else {
+        (NARROW_BAR, 2 * LABEL)
+    };
+    let beside = INDENT + usize::from(bar_width) + NUMBER + BOUND;
+    let label_width = widest.min(usize::from(area.width).saturating_sub(beside).max(16));
     let lead = format!("{}{}  ", " ".repeat(INDENT), pad(&label, label_width));
     let x = write_line(buf, area, &[(&lead, look.style(Role::Muted))]);
     let bar = Rect {
         x,
-        width: BAR.min(area.right().saturating_sub(x)),
+        width: bar_width.min(area.right().saturating_sub(x)),
         ..area
     };
     let (value, threshold) = scaled(evidence);
