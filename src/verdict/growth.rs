@@ -1,7 +1,7 @@
 //! What grows, and what goes to and fro, over hours.
 
 use super::proof::{Answer, Limits, Proof, evidence};
-use super::window::Ring;
+use super::window::{Ring, Run};
 use super::{Memory, Rule, Seen};
 use crate::model::Comparison::{AtLeast, Less, More};
 use crate::model::{Cause, Threshold as T, Whose, Witness};
@@ -174,8 +174,8 @@ const AROUND: f64 = 0.01;
 const CROSSES: f64 = 0.5 * AROUND;
 /// Far ends this many times as far out are beyond doubt.
 const BEYOND: f64 = 1.2;
-/// A scaler goes to and fro between two levels: the spread of its far ends, as a share of how far they are. Requests that
-/// come and go reach another height each time.
+/// A scaler goes to and fro between two levels, and stays on each for about as long every time: the spread of its far ends
+/// and of its stays, on either side, as a share of their mean. Requests that come and go differ from one time to the next.
 const EVEN: f64 = 0.4;
 const FAR: f64 = 0.10;
 /// Minutes and crossings that make it.
@@ -205,6 +205,11 @@ impl Crossing {
         now.wrapping_sub(self.0) & Self::MINUTE
     }
 
+    /// Minutes from here to a later one.
+    const fn until(self, later: Self) -> u32 {
+        self.age(later.0)
+    }
+
     fn far(self) -> f64 {
         f64::from(self.0 >> 20) / Self::STEPS * FAR
     }
@@ -222,7 +227,7 @@ impl Crossing {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Flaps {
     minute: Option<MonoTime>,
-    run: super::window::Run,
+    run: Run,
     minutes: u32,
     above: Option<bool>,
     crossed: Vec<Crossing>,
@@ -241,7 +246,7 @@ impl Flaps {
             return;
         }
         let (mean, spread) = (self.run.mean(), self.run.spread());
-        (self.minute, self.run) = (Some(seen.now), super::window::Run::default());
+        (self.minute, self.run) = (Some(seen.now), Run::default());
         self.minutes = self.minutes.saturating_add(1);
         // Far from the line, or in bursts, it is no scaler's going to and fro around it.
         if (mean - LINE).abs() > FAR || spread > FAR {
@@ -278,10 +283,9 @@ impl Flaps {
         if self.minutes < FLAP_MINUTES || crossings < CROSSINGS {
             return None;
         }
-        let mut periods = super::window::Run::default();
+        let mut periods = Run::default();
         for (a, b) in self.crossed.iter().zip(self.crossed.iter().skip(2)) {
-            let (a, b) = (a.age(self.minutes), b.age(self.minutes));
-            periods.take(f64::from(a.saturating_sub(b)));
+            periods.take(f64::from(a.until(*b)));
         }
         // Both sides by themselves: every other crossing goes up. The last has not come to its end.
         let ended = self
@@ -290,11 +294,16 @@ impl Flaps {
             .map_or(&[][..], |(_, ended)| ended);
         let mut nearest = f64::INFINITY;
         for side in [0, 1] {
-            let mut ends = super::window::Run::default();
-            for crossing in ended.iter().skip(side).step_by(2) {
+            let (mut ends, mut lasts) = (Run::default(), Run::default());
+            let nexts = self.crossed.iter().skip(side + 1).step_by(2);
+            for (crossing, next) in ended.iter().skip(side).step_by(2).zip(nexts) {
                 ends.take(crossing.far());
+                lasts.take(f64::from(crossing.until(*next)));
             }
-            if ends.spread() >= EVEN * ends.mean() {
+            if [ends, lasts]
+                .iter()
+                .any(|run| run.spread() >= EVEN * run.mean())
+            {
                 return None;
             }
             nearest = nearest.min(ends.mean());
