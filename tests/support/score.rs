@@ -377,8 +377,9 @@ impl Table {
                     *pair = (pair.0 + 1, pair.1 + usize::from(hit.is_some()));
                 };
                 count(&mut row.held);
-                if label.severity >= 1.25 || label.cause != label.about || !label.cause.can_count()
-                {
+                // What is not graded has a severity of 1 and is no case near a threshold.
+                let graded = label.severity != 1.0 && label.cause == label.about;
+                if label.severity >= 1.25 || !graded {
                     count(&mut row.beyond);
                 }
                 row.to_suspect.extend(hit.map(|n| n.first_s));
