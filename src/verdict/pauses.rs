@@ -164,7 +164,7 @@ impl Rule for StartStalled {
             Answer::Yes(proof) => {
                 let limit = (stalled, whose);
                 let mut proof = proof.with(Witness::PauseSeconds, lasts, AtLeast, limit, lasts);
-                proof.back_s = lasts;
+                proof.back_s = (lasts - seen.dt).max(0.0);
                 Answer::Yes(proof)
             }
             other => other,
