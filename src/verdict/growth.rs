@@ -388,7 +388,7 @@ mod tests {
         // Three minutes up and three down; a sensor's noise of 0.25 points.
         let noise = |minute: u32| 0.0025 * f64::from((minute * 7 % 11) as i32 - 5) / 3.2;
         let swing = |minute: u32, width: f64| {
-            let up = minute / 3 % 2 == 0;
+            let up = (minute / 3).is_multiple_of(2);
             LINE + if up { width } else { -width } + noise(minute)
         };
         let just_over = flaps(|m| swing(m, 0.0101)).regular().unwrap();
