@@ -67,7 +67,7 @@ fn spoken(view: &DeviceView) -> Option<&Verdict> {
     let verdict = &view.verdict;
     let richer = matches!(
         verdict.cause,
-        Cause::None | Cause::Unknown | Cause::IdleBilled | Cause::DeviceLost | Cause::EccXid
+        Cause::None | Cause::IdleBilled | Cause::DeviceLost | Cause::EccXid
     );
     (!richer && !verdict.evidence.is_empty()).then_some(verdict)
 }
@@ -173,7 +173,7 @@ pub(super) fn sentence(
         (Cause::Thermal, _) if !evidence.is_empty() && !told(&HEAT_SHOWN) => t.verdict_too_hot(),
         (Cause::PowerCap, _) if blind && !told(&CAP_SHOWN) => t.verdict_at_limit(),
         (Cause::PcieLink, VerdictState::Stalled) => t.verdict_link_stalled(),
-        (Cause::WarmUp, VerdictState::Stalled) => t.verdict_start_stalled(),
+        (Cause::Unknown, _) if !evidence.is_empty() => t.verdict_start_stalled(),
         (Cause::PowerDrift, _) if blind => t.verdict_drift_blind(),
         _ => lead(cause, t),
     };

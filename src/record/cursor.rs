@@ -2,6 +2,7 @@
 
 use super::error::RecordError;
 use super::reader::{Reader, Record, damaged};
+use super::schema::one_line;
 use crate::model::Tick;
 use jiff::Timestamp;
 use std::collections::VecDeque;
@@ -84,11 +85,12 @@ impl Reader {
         let check = |table: &str| {
             let query = format!("PRAGMA quick_check({table})");
             let said = self.db.query_row(&query, [], |row| row.get::<_, String>(0));
-            match said {
-                Ok(text) if text == "ok" => None,
-                Ok(text) => Some(text),
-                Err(error) => Some(error.to_string()),
-            }
+            let text = match said {
+                Ok(text) if text == "ok" => return None,
+                Ok(text) => text,
+                Err(error) => error.to_string(),
+            };
+            Some(one_line(&text))
         };
         check("tail").or_else(|| check("blocks"))
     }

@@ -43,6 +43,8 @@ fn check_damaged(bytes: &[u8], copy: &Path, all: &[Tick], what: &str) -> usize {
     std::fs::write(copy, bytes).unwrap();
     let (back, error) = read(copy);
     assert_eq!(back, all[..back.len()], "{what}: a prefix");
+    let told = error.as_ref().map(ToString::to_string).unwrap_or_default();
+    assert!(!told.contains('\n'), "{what}: one line: {told}");
     match &error {
         None => assert_eq!(back.len(), all.len(), "{what}: what is missing is told"),
         Some(RecordError::Damaged { after, .. }) if !back.is_empty() => {

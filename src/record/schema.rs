@@ -188,7 +188,7 @@ pub(super) fn meaning(
     error: &rusqlite::Error,
 ) -> RecordError {
     let path = path.to_owned();
-    let reason = error.to_string();
+    let reason = one_line(&error.to_string());
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure | ErrorCode::DatabaseBusy) => {
             RecordError::Full { path, reason }
@@ -205,6 +205,11 @@ pub(super) fn meaning(
             reason,
         },
     }
+}
+
+/// SQLite says some things in several lines, and quotes those of a damaged file.
+pub(super) fn one_line(text: &str) -> String {
+    text.lines().collect::<Vec<_>>().join("; ")
 }
 
 /// Guards a row: numbers first, so that a block cannot stand in another's place.

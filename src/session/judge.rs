@@ -389,12 +389,30 @@ fn speaks(state: &DeviceState, verdict: &Verdict) -> bool {
         || (answers && told)
 }
 
+/// A device that its driver calls lost is that, before all else that was said of it: the rule waits for a second poll.
+fn of_lost(shown: VerdictState, since: Option<Timestamp>, verdict: Verdict) -> Verdict {
+    if shown != VerdictState::Lost || verdict.cause == Cause::DeviceLost {
+        return verdict;
+    }
+    let mut also = vec![verdict.cause];
+    also.extend(verdict.also);
+    Verdict {
+        state: VerdictState::Lost,
+        cause: Cause::DeviceLost,
+        since,
+        counts: true,
+        also,
+        ..Verdict::unknown()
+    }
+}
+
 /// What stands of a device, without its numbers.
 pub(super) fn standing(state: &DeviceState) -> Verdict {
     let shown = state.state.state;
     let ruled = state.judged.as_ref().and_then(|memory| memory.standing());
     ruled
         .filter(|v| speaks(state, v))
+        .map(|v| of_lost(shown, state.state.since, v))
         .unwrap_or_else(|| Verdict {
             state: shown,
             cause: match shown {
@@ -417,11 +435,8 @@ pub(super) fn verdict(
 ) -> Verdict {
     let shown = state.state;
     let ruled = state.judged.as_ref().and_then(|memory| memory.verdict());
-    if let Some(mut verdict) = ruled.filter(|v| speaks(state, v)) {
-        if shown.state == VerdictState::Lost && verdict.cause != Cause::DeviceLost {
-            verdict.state = VerdictState::Lost;
-        }
-        return verdict;
+    if let Some(verdict) = ruled.filter(|v| speaks(state, v)) {
+        return of_lost(shown.state, shown.since, verdict);
     }
     let evidence = utilization.map(|value| Evidence {
         witness: Witness::Utilization,
@@ -458,6 +473,8 @@ pub(super) fn verdict(
 /// The word of a row as the verdict has it; `None` where no rule speaks.
 pub(super) fn word(verdict: &Verdict, held: bool) -> Option<StateWord> {
     Some(match (verdict.cause, verdict.state) {
+        // A rule that says so has looked; where none has, the row says what it lacks.
+        (Cause::Unknown, _) if !verdict.evidence.is_empty() => StateWord::Unknown,
         (Cause::None, _) | (_, VerdictState::Unknown) => return None,
         (Cause::DeviceLost, _) | (_, VerdictState::Lost) => StateWord::Lost,
         (Cause::EccXid, _) => StateWord::Faulty,

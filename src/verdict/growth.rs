@@ -1,7 +1,7 @@
 //! What grows, and what goes to and fro, over hours.
 
 use super::proof::{Answer, Limits, Proof, evidence};
-use super::window::Ring;
+use super::window::{Ring, Run};
 use super::{Memory, Rule, Seen};
 use crate::model::Comparison::{AtLeast, Less, More};
 use crate::model::{Cause, Threshold as T, Whose, Witness};
@@ -166,9 +166,17 @@ impl Rule for MemoryLeak {
     }
 }
 
-/// The scaling line, and the hysteresis around it, in utilization (articles; facts, section 9).
+/// The scaling line, and how far utilization goes beyond it on both sides, in utilization (articles; facts, section 9).
 const LINE: f64 = 0.30;
 const AROUND: f64 = 0.01;
+/// The hysteresis of a crossing. A swing is judged by its far ends: noise leaves half of the minutes of a swing that is
+/// just wide enough short of `AROUND`.
+const CROSSES: f64 = 0.5 * AROUND;
+/// Far ends this many times as far out are beyond doubt.
+const BEYOND: f64 = 1.2;
+/// A scaler goes to and fro between two levels, and stays on each for about as long every time: the spread of its far ends
+/// and of its stays, on either side, as a share of their mean. Requests that come and go differ from one time to the next.
+const EVEN: f64 = 0.4;
 const FAR: f64 = 0.10;
 /// Minutes and crossings that make it.
 const FLAP_MINUTES: u32 = 120;
@@ -179,15 +187,50 @@ const REGULAR_MINUTES: u32 = 50;
 /// Crossings kept.
 const KEPT: usize = 64;
 
+/// When it crossed, and how far from the line it went since: the minute in the lower 20 bits, the distance above.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Crossing(u32);
+
+impl Crossing {
+    const MINUTE: u32 = 0xf_ffff;
+    const STEPS: f64 = 4095.0;
+
+    const fn at(minute: u32) -> Self {
+        Self(minute & Self::MINUTE)
+    }
+
+    /// Minutes since then; the counter of two years begins anew.
+    const fn age(self, now: u32) -> u32 {
+        now.wrapping_sub(self.0) & Self::MINUTE
+    }
+
+    /// Minutes from here to a later one.
+    const fn until(self, later: Self) -> u32 {
+        self.age(later.0)
+    }
+
+    fn far(self) -> f64 {
+        f64::from(self.0 >> 20) / Self::STEPS * FAR
+    }
+
+    /// Takes a further end in.
+    fn reach(&mut self, far: f64) {
+        if far > self.far() {
+            let steps = (far / FAR * Self::STEPS).round().clamp(0.0, Self::STEPS);
+            self.0 = self.0 & Self::MINUTE | (steps as u32) << 20;
+        }
+    }
+}
+
 /// Crossings of a scaling line by the median utilization of minutes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Flaps {
     minute: Option<MonoTime>,
-    run: super::window::Run,
+    run: Run,
     minutes: u32,
     above: Option<bool>,
-    /// At which minute it crossed.
-    crossed: Vec<u32>,
+    crossed: Vec<Crossing>,
     /// Minutes in a row in which the last two hours crossed regularly.
     regular_minutes: u32,
 }
@@ -203,7 +246,7 @@ impl Flaps {
             return;
         }
         let (mean, spread) = (self.run.mean(), self.run.spread());
-        (self.minute, self.run) = (Some(seen.now), super::window::Run::default());
+        (self.minute, self.run) = (Some(seen.now), Run::default());
         self.minutes = self.minutes.saturating_add(1);
         // Far from the line, or in bursts, it is no scaler's going to and fro around it.
         if (mean - LINE).abs() > FAR || spread > FAR {
@@ -211,37 +254,62 @@ impl Flaps {
             self.above = None;
         }
         let above = match mean {
-            m if m > LINE + AROUND => Some(true),
-            m if m < LINE - AROUND => Some(false),
+            m if m > LINE + CROSSES => Some(true),
+            m if m < LINE - CROSSES => Some(false),
             _ => self.above,
         };
         if self.above.is_some() && above != self.above {
             if self.crossed.len() >= KEPT {
                 self.crossed.remove(0);
             }
-            self.crossed.push(self.minutes);
+            self.crossed.push(Crossing::at(self.minutes));
+        }
+        if let Some(last) = self.crossed.last_mut() {
+            last.reach((mean - LINE).abs());
         }
         self.above = above;
-        let from = self.minutes.saturating_sub(FLAP_MINUTES);
-        self.crossed.retain(|at| *at > from);
+        let now = self.minutes;
+        self.crossed
+            .retain(|crossing| crossing.age(now) < FLAP_MINUTES);
         self.regular_minutes = match self.regular() {
             Some(_) => self.regular_minutes.saturating_add(1),
             None => 0,
         };
     }
 
-    /// Crossings within two hours and the mean seconds of a whole period, where they come regularly.
+    /// Crossings within two hours, where they come regularly and between two levels, and how far these are from the line.
     fn regular(&self) -> Option<(usize, f64)> {
         let crossings = self.crossed.len();
         if self.minutes < FLAP_MINUTES || crossings < CROSSINGS {
             return None;
         }
-        let mut run = super::window::Run::default();
+        let mut periods = Run::default();
         for (a, b) in self.crossed.iter().zip(self.crossed.iter().skip(2)) {
-            run.take(f64::from(b - a));
+            periods.take(f64::from(a.until(*b)));
         }
-        let steady = run.mean() >= 4.0 && run.spread() / run.mean() < 0.25;
-        steady.then(|| (crossings, run.mean() * 60.0))
+        // Both sides by themselves: every other crossing goes up. The last has not come to its end.
+        let ended = self
+            .crossed
+            .split_last()
+            .map_or(&[][..], |(_, ended)| ended);
+        let mut nearest = f64::INFINITY;
+        for side in [0, 1] {
+            let (mut ends, mut lasts) = (Run::default(), Run::default());
+            let nexts = self.crossed.iter().skip(side + 1).step_by(2);
+            for (crossing, next) in ended.iter().skip(side).step_by(2).zip(nexts) {
+                ends.take(crossing.far());
+                lasts.take(f64::from(crossing.until(*next)));
+            }
+            if [ends, lasts]
+                .iter()
+                .any(|run| run.spread() >= EVEN * run.mean())
+            {
+                return None;
+            }
+            nearest = nearest.min(ends.mean());
+        }
+        let steady = periods.mean() >= 4.0 && periods.spread() < 0.25 * periods.mean();
+        (steady && nearest >= AROUND).then_some((crossings, nearest))
     }
 }
 
@@ -257,7 +325,7 @@ impl Rule for Flapping {
         if seen.utilization.is_none() || memory.flaps.minutes < FLAP_MINUTES {
             return Answer::NotEnough;
         }
-        let Some((crossings, _)) = memory.flaps.regular() else {
+        let Some((crossings, nearest)) = memory.flaps.regular() else {
             return Answer::No;
         };
         if memory.flaps.regular_minutes < REGULAR_MINUTES {
@@ -273,6 +341,7 @@ impl Rule for Flapping {
         );
         proof.at_once = true;
         proof.back_s = window;
+        proof.can_be_sure = nearest >= BEYOND * AROUND;
         Answer::Yes(proof)
     }
 }
@@ -298,6 +367,54 @@ mod tests {
             let values: Vec<f32> = (0..MINUTES).map(|m| at(m as f32)).collect();
             assert_eq!(leak(&values, 0.005).is_some(), expected, "{name}");
         }
+    }
+
+    /// Minutes of utilization, a look a minute.
+    fn flaps(at: impl Fn(u32) -> f64) -> Flaps {
+        let device = crate::verdict::tests::card();
+        let peers = crate::verdict::Peers::default();
+        let mut flaps = Flaps::default();
+        for minute in 0..240_u32 {
+            let mut seen = crate::verdict::tests::working(&device, &peers);
+            seen.now = MonoTime(u64::from(minute) * 60_000_000_000);
+            (seen.interval_s, seen.utilization) = (60.0, Some(at(minute)));
+            flaps.take(&seen);
+        }
+        flaps
+    }
+
+    #[test]
+    fn a_swing_is_judged_by_its_far_ends_and_needs_two_levels() {
+        // Three minutes up and three down; a sensor's noise of 0.25 points.
+        let noise = |minute: u32| 0.0025 * f64::from((minute * 7 % 11) as i32 - 5) / 3.2;
+        let swing = |minute: u32, width: f64| {
+            let up = (minute / 3).is_multiple_of(2);
+            LINE + if up { width } else { -width } + noise(minute)
+        };
+        let just_over = flaps(|m| swing(m, 0.0101)).regular().unwrap();
+        assert!(
+            just_over.0 >= 30 && just_over.1 < BEYOND * AROUND + 0.002,
+            "{just_over:?}"
+        );
+        let (_, wide) = flaps(|m| swing(m, 0.02)).regular().unwrap();
+        assert!((0.018..0.024).contains(&wide), "{wide}");
+        assert_eq!(flaps(|m| swing(m, 0.006)).regular(), None);
+        // As regular, and never twice the same height: requests.
+        let heights = |m: u32| swing(m, 0.007 + 0.06 * f64::from(m / 3 * 7 % 13) / 13.0);
+        assert_eq!(flaps(heights).regular(), None);
+    }
+
+    #[test]
+    fn a_crossing_keeps_its_minute_and_its_far_end() {
+        let mut crossing = Crossing::at(1_048_570);
+        crossing.reach(0.0123);
+        crossing.reach(0.004);
+        assert!((crossing.far() - 0.0123).abs() < 2e-5);
+        // Over the end of the counter.
+        assert_eq!(crossing.age(1_048_576 + 4), 10);
+        crossing.reach(1.0);
+        assert!((crossing.far() - FAR).abs() < 1e-12);
+        assert_eq!(crossing.age(1_048_570), 0);
     }
 
     #[test]

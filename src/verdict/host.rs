@@ -212,8 +212,8 @@ impl Rule for DiskIo {
             return Answer::No;
         }
         // Who writes that much stores a checkpoint, whatever was before.
-        let writes = front.writes.get(0.0).unwrap_or(0.0);
-        if writes >= limits.value(T::CheckpointWrites) {
+        let writes = front.writes.get(0.0);
+        if writes.is_some_and(|writes| writes >= limits.value(T::CheckpointWrites)) {
             return Answer::No;
         }
         let (most, whose) = limits.get(T::DiskFull);
@@ -243,18 +243,22 @@ impl Rule for DiskIo {
                 0.0,
             );
         let mut proof = low.add(proof);
-        proof = proof.not(
-            Cause::CheckpointPause,
-            evidence(
-                Witness::OwnerWrites,
-                writes,
-                Less,
-                limits.get(T::CheckpointWrites),
-                10.0,
+        // Pressure near its threshold is a suspicion, and so is a wait that may be a checkpoint's.
+        proof.can_be_sure =
+            waits.is_some() && writes.is_some() && full.is_none_or(|f| f >= BEYOND * most);
+        proof = match writes {
+            Some(writes) => proof.not(
+                Cause::CheckpointPause,
+                evidence(
+                    Witness::OwnerWrites,
+                    writes,
+                    Less,
+                    limits.get(T::CheckpointWrites),
+                    10.0,
+                ),
             ),
-        );
-        // Pressure near its threshold is a suspicion.
-        proof.can_be_sure = waits.is_some() && full.is_none_or(|f| f >= BEYOND * most);
+            None => proof.cannot_tell(Cause::CheckpointPause, Witness::OwnerWrites),
+        };
         Answer::Yes(proof)
     }
 }

@@ -4,7 +4,7 @@ use super::front::back;
 use super::proof::{Answer, Limits, Proof};
 use super::{Memory, Rule, Seen};
 use crate::model::Comparison::{AtLeast, AtMost, Less};
-use crate::model::{Cause, Threshold as T, VerdictState, Whose, Witness};
+use crate::model::{Cause, Threshold as T, Whose, Witness};
 use crate::units::MonoTime;
 use serde::{Deserialize, Serialize};
 
@@ -130,22 +130,66 @@ impl Rule for WarmUp {
     }
 }
 
-/// The same where no process can be seen: a device that was woken and has done nothing since. One that stays so, or
-/// gives up, has stalled in its start.
+/// The same where no process can be seen: a device that was woken and has done nothing since.
 fn woken(memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
+    let Some(lasts) = awake_s(memory, seen, limits) else {
+        return Answer::No;
+    };
+    memory.front.pause = Some(Cause::WarmUp);
+    if lasts >= limits.value(T::WakeStalled) {
+        return Answer::No;
+    }
+    by_waking(Cause::WarmUp, memory, seen, limits, lasts)
+}
+
+/// A start-up that comes to nothing, where no process can be seen: a device that was woken and that long after has not
+/// worked once, whether it stays awake or gives up. What it waits for cannot be seen from here: its cause is unknown,
+/// and no pause of any kind. It is no idle device either, until it has lain so for as long as a start-up may take.
+pub(super) struct StartStalled;
+
+impl Rule for StartStalled {
+    fn cause(&self) -> Cause {
+        Cause::Unknown
+    }
+
+    fn look(&self, memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
+        if seen.owners.youngest_s.is_some() {
+            return Answer::No;
+        }
+        let (stalled, whose) = limits.get(T::WakeStalled);
+        let Some(lasts) = awake_s(memory, seen, limits).filter(|lasts| *lasts >= stalled) else {
+            return Answer::No;
+        };
+        match by_waking(Cause::Unknown, memory, seen, limits, lasts) {
+            Answer::Yes(proof) => {
+                let limit = (stalled, whose);
+                let mut proof = proof.with(Witness::PauseSeconds, lasts, AtLeast, limit, lasts);
+                proof.back_s = (lasts - seen.dt).max(0.0);
+                Answer::Yes(proof)
+            }
+            other => other,
+        }
+    }
+}
+
+/// Seconds since it was woken, as long as that may be a start-up.
+fn awake_s(memory: &Memory, seen: &Seen<'_>, limits: &Limits) -> Option<f64> {
+    let lasts = seen.now.seconds_since(memory.front.wake.since?);
+    (lasts < limits.value(T::WarmUpSeconds)).then_some(lasts)
+}
+
+fn by_waking(
+    cause: Cause,
+    memory: &Memory,
+    seen: &Seen<'_>,
+    limits: &Limits,
+    lasts: f64,
+) -> Answer {
     let wake = memory.front.wake;
     let Some(utilization) = seen.utilization else {
         return Answer::NotEnough;
     };
-    let (most, _) = limits.get(T::WarmUpSeconds);
-    let Some(lasts) = wake.since.map(|since| seen.now.seconds_since(since)) else {
-        return Answer::No;
-    };
-    if lasts >= most {
-        return Answer::No;
-    }
-    memory.front.pause = Some(Cause::WarmUp);
-    let mut proof = Proof::of(Cause::WarmUp)
+    let mut proof = Proof::of(cause)
         .with(
             Witness::MemoryUsed,
             wake.memory,
@@ -167,17 +211,6 @@ fn woken(memory: &mut Memory, seen: &Seen<'_>, limits: &Limits) -> Answer {
             limits.compute(),
             0.0,
         );
-    let (stalled, whose) = limits.get(T::WakeStalled);
-    if lasts >= stalled {
-        proof = proof.with(
-            Witness::PauseSeconds,
-            lasts,
-            AtLeast,
-            (stalled, whose),
-            lasts,
-        );
-        proof.state = VerdictState::Stalled;
-    }
     // Whose start it is, and why it does not come to work, is not seen from here.
     proof.can_be_sure = false;
     Answer::Yes(proof)

@@ -21,6 +21,7 @@ pub struct RuleSet {
 fn every() -> Vec<Arc<dyn Rule>> {
     vec![
         Arc::new(pauses::WarmUp),
+        Arc::new(pauses::StartStalled),
         Arc::new(pauses::CheckpointPause),
         Arc::new(pauses::CompilePause),
         Arc::new(pauses::EvalPause),

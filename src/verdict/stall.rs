@@ -561,7 +561,9 @@ impl Rule for PowerSmoothing {
         let (pipes, whose) = limits.get(T::SmoothingPipes);
         let (most, span_whose) = limits.get(T::SmoothingSpan);
         let full = seen.sm_active.is_some_and(|sm| sm > 0.8);
-        if tensor >= pipes || dram >= pipes || span < 0.9 * most || full {
+        // Work that has just ended leaves a mean behind: the draw must be high now, too.
+        let now = seen.span.is_some_and(|span| span >= 0.8 * most);
+        if tensor >= pipes || dram >= pipes || span < 0.9 * most || full || !now {
             return Answer::No;
         }
         Answer::Yes(

@@ -223,7 +223,7 @@ fn a_stalled_start_up_is_read_without_work_and_with_watts() {
         let verdict = &document["devices"][n]["verdict"];
         [&verdict["state"], &verdict["cause"], &verdict["confidence"]]
     };
-    assert_eq!(verdict(0), ["stalled", "warm_up", "suspect"]);
+    assert_eq!(verdict(0), ["unknown", "unknown", "suspect"]);
     assert_eq!(verdict(1), ["idle", "idle_billed", "suspect"]);
 }
 

@@ -9,7 +9,7 @@
     clippy::print_stderr
 )]
 use crate::score::{self, Record, Table};
-use nameplate::model::{Cause, Plates, VerdictState};
+use nameplate::model::{Cause, Plates, Verdict, VerdictState, Witness};
 use nameplate::session::Session;
 use nameplate::simulate::families::{Family, HELD_BACK, clean, families};
 use std::sync::{Arc, OnceLock};
@@ -108,9 +108,78 @@ fn a_rule_that_is_left_out_is_missed() {
     }
 }
 
+/// Causes, the states that each may put a device into, and whether it counts; `None` where that depends on the case.
+const TABLE: [(&str, &[&str], Option<bool>); 11] = [
+    ("none", &["working", "idle"], Some(false)),
+    (
+        "warm_up eval_pause compile_pause checkpoint_pause work_changed serving memory_bound power_smoothing",
+        &["working"],
+        Some(false),
+    ),
+    ("counter_frozen unknown", &["unknown"], Some(false)),
+    // After ten minutes.
+    ("idle_billed", &["idle"], None),
+    // Stalled where work is low as well.
+    ("pcie_link", &["degraded", "stalled"], Some(true)),
+    (
+        "pcie_saturated collective_wait input_starved host_throttled disk_io network_io",
+        &["stalled"],
+        Some(true),
+    ),
+    // Where the limit is below the default, or work fell.
+    ("power_cap", &["throttled"], None),
+    (
+        "power_drift power_brake thermal clock_locked",
+        &["throttled"],
+        Some(true),
+    ),
+    (
+        "launch_bound memory_leak host_memory ecc_xid nvlink_down straggler plate_mismatch flapping",
+        &["degraded"],
+        Some(true),
+    ),
+    // Held against what a platform's panel says, by no rule over readings.
+    ("panel_disagrees", &["degraded"], Some(true)),
+    ("device_lost", &["lost"], Some(true)),
+];
+
+/// Whether cause, state and what counts go together, and for the two that depend on it, with the evidence.
+fn fits(verdict: &Verdict) -> bool {
+    let words = |row: &&(&str, &[&str], Option<bool>)| {
+        row.0.split(' ').any(|word| word == verdict.cause.word())
+    };
+    let Some((_, states, counts)) = TABLE.iter().find(words) else {
+        return false;
+    };
+    let number = |witness: Witness| {
+        let found = verdict.evidence.iter().find(|e| e.witness == witness);
+        found.map(|e| e.value)
+    };
+    let counts = counts.unwrap_or_else(|| match verdict.cause {
+        Cause::IdleBilled => number(Witness::IdleSeconds).is_some_and(|seconds| seconds >= 600.0),
+        _ => {
+            number(Witness::LimitOfPlate).is_some_and(|ratio| ratio < 1.0)
+                || number(Witness::ClockOfMax).is_some_and(|ratio| ratio < 1.0)
+        }
+    });
+    states.contains(&verdict.state.word()) && verdict.counts == counts
+}
+
 #[test]
-fn every_number_of_a_verdict_holds_and_a_stall_has_two_kinds() {
-    let jobs: Vec<(&Family, u64)> = everything().into_iter().map(|family| (family, 1)).collect();
+fn every_number_of_a_verdict_holds_a_stall_has_two_kinds_and_causes_have_their_states() {
+    // Beyond the threshold, so that each rule speaks.
+    let seed = |family: &Family| {
+        let beyond = |seed: &u64| {
+            family
+                .scenario(*seed)
+                .labels
+                .iter()
+                .any(|l| l.severity >= 1.5)
+        };
+        (1..40).find(beyond).unwrap_or(1)
+    };
+    let jobs: Vec<(&Family, u64)> = everything().into_iter().map(|f| (f, seed(f))).collect();
+    let said = std::sync::Mutex::new(std::collections::BTreeSet::new());
     let wrong = score::in_threads(&jobs, |(family, seed)| {
         let (mut scenario, mut session) = (family.scenario(*seed), session());
         let mut wrong = std::collections::BTreeSet::new();
@@ -119,6 +188,15 @@ fn every_number_of_a_verdict_holds_and_a_stall_has_two_kinds() {
             let snapshot = session.snapshot().expect("a tick gives a snapshot");
             for verdict in snapshot.devices.iter().map(|device| &device.verdict) {
                 let cause = verdict.cause.word();
+                said.lock().expect("no panic before").insert(verdict.cause);
+                if !fits(verdict) {
+                    wrong.insert(format!(
+                        "{}: {cause} is {} and counts: {}",
+                        family.name,
+                        verdict.state.word(),
+                        verdict.counts
+                    ));
+                }
                 for evidence in verdict.evidence.iter().filter(|e| !e.holds()) {
                     wrong.insert(format!(
                         "{cause}: {:?} {:?}",
@@ -139,6 +217,12 @@ fn every_number_of_a_verdict_holds_and_a_stall_has_two_kinds() {
     });
     let wrong: std::collections::BTreeSet<String> = wrong.into_iter().collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
+    let said = said.into_inner().expect("no panic before");
+    let unsaid: Vec<&str> = (Cause::ALL.iter())
+        .filter(|cause| !said.contains(cause))
+        .map(|cause| cause.word())
+        .collect();
+    assert_eq!(unsaid, ["panel_disagrees"]);
 }
 
 #[test]

@@ -324,6 +324,15 @@ fn ratio(part: usize, whole: usize) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
+/// The lower bound of a share at 95 % (Wilson): what so many cases prove.
+pub(crate) fn at_least((part, whole): (usize, usize)) -> Option<f64> {
+    const Z: f64 = 1.96;
+    let (share, n) = (ratio(part, whole)?, whole as f64);
+    let middle = share + Z * Z / (2.0 * n);
+    let half = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
+    Some(((middle - half) / (1.0 + Z * Z / n)).max(0.0))
+}
+
 impl Row {
     pub(crate) fn recall(&self) -> Option<f64> {
         ratio(self.held.1, self.held.0)
@@ -333,12 +342,10 @@ impl Row {
         ratio(self.held.1, self.held.1 + self.falsely.0)
     }
 
-    /// Precision and recall on what is not near the threshold.
-    pub(crate) fn clear(&self) -> (Option<f64>, Option<f64>) {
-        (
-            ratio(self.beyond.1, self.beyond.1 + self.falsely.1),
-            ratio(self.beyond.1, self.beyond.0),
-        )
+    /// Precision and recall on what is not near the threshold, as cases: right of named, right of those to be named.
+    pub(crate) fn clear(&self) -> [(usize, usize); 2] {
+        let hit = self.beyond.1;
+        [(hit, hit + self.falsely.1), (hit, self.beyond.0)]
     }
 
     pub(crate) fn f1(&self) -> Option<f64> {
@@ -370,8 +377,9 @@ impl Table {
                     *pair = (pair.0 + 1, pair.1 + usize::from(hit.is_some()));
                 };
                 count(&mut row.held);
-                if label.severity >= 1.25 || label.cause != label.about || !label.cause.can_count()
-                {
+                // What is not graded has a severity of 1 and is no case near a threshold.
+                let graded = label.severity != 1.0 && label.cause == label.about;
+                if label.severity >= 1.25 || !graded {
                     count(&mut row.beyond);
                 }
                 row.to_suspect.extend(hit.map(|n| n.first_s));
@@ -401,14 +409,15 @@ impl Table {
     /// As text, a line per cause.
     pub(crate) fn text(&self, title: &str) -> String {
         let mut out = format!(
-            "{title}\n{:<17}{:>5}{:>7}{:>7}{:>7} |{:>7}{:>7} |{:>8}{:>8}{:>8}{:>8} | {:<40}| false\n",
+            "{title}\n{:<17}{:>5}{:>7}{:>7}{:>7} |{:>6}{:>15}{:>15} |{:>8}{:>8}{:>8}{:>8} | {:<40}| false\n",
             "cause",
             "n",
             "prec",
             "recall",
             "F1",
-            "p>1.25",
-            "r>1.25",
+            "n>1.25",
+            "prec (95 % >=)",
+            "recall (>=)",
             "susp50",
             "susp95",
             "sure50",
@@ -417,7 +426,10 @@ impl Table {
         );
         let share = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{v:.3}"));
         for (cause, row) in &self.0 {
-            let (clear_p, clear_r) = row.clear();
+            let [clear_p, clear_r] = row.clear().map(|cases| {
+                let bound = at_least(cases).map(|bound| format!(" ({bound:.2})"));
+                share(ratio(cases.0, cases.1)) + &bound.unwrap_or_default()
+            });
             let curve: Vec<String> = row
                 .curve
                 .iter()
@@ -431,14 +443,15 @@ impl Table {
                 .collect();
             let _ = writeln!(
                 out,
-                "{:<17}{:>5}{:>7}{:>7}{:>7} |{:>7}{:>7} |{:>8}{:>8}{:>8}{:>8} | {:<40}| {}",
+                "{:<17}{:>5}{:>7}{:>7}{:>7} |{:>6}{:>15}{:>15} |{:>8}{:>8}{:>8}{:>8} | {:<40}| {}",
                 cause.word(),
                 row.held.0,
                 share(row.precision()),
                 share(row.recall()),
                 share(row.f1()),
-                share(clear_p),
-                share(clear_r),
+                row.beyond.0,
+                clear_p,
+                clear_r,
                 quantile(&row.to_suspect, 0.5),
                 quantile(&row.to_suspect, 0.95),
                 quantile(&row.to_sure, 0.5),
@@ -452,7 +465,46 @@ impl Table {
             "mean F1 over causes that can count: {:.3}",
             self.mean_f1()
         );
+        let ([of_named, of_held], [worst_p, worst_r]) = self.beyond();
+        let _ = writeln!(
+            out,
+            "at 1.25 or beyond, causes that can count: precision {} ({}/{}), recall {} ({}/{}); least {worst_p}, {worst_r}",
+            share(ratio(of_named.0, of_named.1)),
+            of_named.0,
+            of_named.1,
+            share(ratio(of_held.0, of_held.1)),
+            of_held.0,
+            of_held.1,
+        );
         out
+    }
+
+    /// Precision and recall beyond the threshold over all cases of causes that can count, and the worst cause of each.
+    fn beyond(&self) -> ([(usize, usize); 2], [String; 2]) {
+        let rows = || {
+            self.0
+                .iter()
+                .filter(|(cause, row)| cause.can_count() && row.beyond.0 > 0)
+        };
+        let both = [0, 1];
+        let sums = both.map(|which| {
+            rows().fold((0, 0), |sum, (_, row)| {
+                let (part, whole) = row.clear()[which];
+                (sum.0 + part, sum.1 + whole)
+            })
+        });
+        let worst = both.map(|which| {
+            let share = |row: &Row| {
+                let (part, whole) = row.clear()[which];
+                ratio(part, whole).unwrap_or(0.0)
+            };
+            rows()
+                .min_by(|a, b| share(a.1).total_cmp(&share(b.1)))
+                .map_or_else(String::new, |(cause, row)| {
+                    format!("{:.3} ({})", share(row), cause.word())
+                })
+        });
+        (sums, worst)
     }
 }
 

@@ -221,6 +221,39 @@ fn a_slice_has_no_link_of_its_own_and_a_card_under_mig_is_not_idle() {
     }
 }
 
+#[test]
+fn a_device_with_an_error_that_is_lost_now_is_lost_with_its_cause() {
+    let mut world = World::of([card(0)]);
+    let card = card(0);
+    let load = |world: &mut World| {
+        let now: Vec<_> = said_by(Doing::Work, world.seconds)
+            .into_iter()
+            .map(|(m, v)| (m, Ok(v)))
+            .collect();
+        world.sample(&card, &now);
+        world.tick().devices.remove(0).verdict
+    };
+    load(&mut world);
+    world.next.events.push(xid(&card, 48, 1));
+    load(&mut world);
+    let verdict = load(&mut world);
+    assert_eq!(
+        (verdict.cause, verdict.state),
+        (Cause::EccXid, VerdictState::Degraded)
+    );
+    let gone = Change::Silent(card.id.clone(), Absent::Lost, MonoTime(world.mono));
+    world.tell(gone);
+    let verdict = world.tick().devices.remove(0).verdict;
+    assert_eq!(
+        (verdict.cause, verdict.state),
+        (Cause::DeviceLost, VerdictState::Lost)
+    );
+    assert!(
+        verdict.counts && verdict.also.contains(&Cause::EccXid),
+        "{verdict:?}"
+    );
+}
+
 fn said(session: &Session) -> String {
     format!(
         "{:?}",

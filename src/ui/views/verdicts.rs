@@ -45,11 +45,12 @@ const INDENT: usize = 5;
 const BAR: u16 = 20;
 /// Columns of what was measured.
 const LABEL: usize = 30;
-/// Columns of a bar on a narrow screen.
-const NARROW_BAR: u16 = 10;
-/// Columns of a number, and of its bound, with the gaps before them.
-const NUMBER: usize = 11;
-const BOUND: usize = 17;
+/// Columns of a number, of its threshold, of whose that is and of how long it was measured, the gaps before the last two
+/// included.
+const NUMBER: usize = 10;
+const BOUND: usize = 16;
+const WHOSE: usize = 12;
+const WINDOW: usize = 8;
 /// From this width on evidence says over how long it was measured.
 const WIDE: u16 = 100;
 
@@ -396,19 +397,19 @@ fn draw_line(line: &Line<'_>, look: &Look, area: Rect, buf: &mut Buffer) {
 fn draw_evidence(evidence: &Evidence, role: Role, look: &Look, area: Rect, buf: &mut Buffer) {
     let t = look.text;
     let label = verdicts::witness(evidence.witness, t);
-    // Number and bound have to be read whole: on a narrow screen the bar gives way first.
-    let (bar_width, widest) = if area.width >= WIDE {
-        (BAR, LABEL)
-    } else {
-        (NARROW_BAR, 2 * LABEL)
-    };
-    let beside = INDENT + usize::from(bar_width) + NUMBER + BOUND;
-    let label_width = widest.min(usize::from(area.width).saturating_sub(beside).max(16));
+    // Nothing is cut that a number would be read wrongly without: first the label is, then the bar.
+    let width = usize::from(area.width);
+    let wide = area.width >= WIDE;
+    let others = INDENT + 2 + NUMBER + 2 + BOUND + if wide { WHOSE + WINDOW } else { 0 };
+    let label_width = LABEL.min(width.saturating_sub(others + usize::from(BAR)).max(16));
+    let bar_width = width
+        .saturating_sub(others + label_width)
+        .clamp(6, usize::from(BAR));
     let lead = format!("{}{}  ", " ".repeat(INDENT), pad(&label, label_width));
     let x = write_line(buf, area, &[(&lead, look.style(Role::Muted))]);
     let bar = Rect {
         x,
-        width: bar_width.min(area.right().saturating_sub(x)),
+        width: (bar_width as u16).min(area.right().saturating_sub(x)),
         ..area
     };
     let (value, threshold) = scaled(evidence);
@@ -424,22 +425,25 @@ fn draw_evidence(evidence: &Evidence, role: Role, look: &Look, area: Rect, buf: 
         ..area
     };
     let number = verdicts::number(evidence.witness, evidence.value, t, look.signs());
-    let bound = pad(&verdicts::bound(evidence, t, look.signs()), 16);
+    let bound = verdicts::bound(evidence, t, look.signs());
     let number = format!(
         "{}{number}",
-        " ".repeat(9_usize.saturating_sub(number.width()))
+        " ".repeat(NUMBER.saturating_sub(number.width()))
     );
-    let mut pieces = vec![
-        (number, look.style(Role::Strong)),
-        (format!("  {bound}"), look.style(Role::Muted)),
-    ];
-    if area.width >= WIDE {
-        let whose = verdicts::whose(evidence.whose, t);
-        pieces.push((format!("  {whose}"), look.style(Role::Muted)));
-        if evidence.window_s > 0.0 {
-            let window = format!("  {}", format_span(evidence.window_s));
-            pieces.push((window, look.style(Role::Muted)));
+    let mut pieces = vec![(number, look.style(Role::Strong))];
+    let mut left = usize::from(rest.width).saturating_sub(NUMBER);
+    let mut add = |text: &str, least: usize| {
+        let fits = 2 + text.width() <= left;
+        if fits {
+            let text = format!("  {text}{}", " ".repeat(least.saturating_sub(text.width())));
+            left = left.saturating_sub(text.width());
+            pieces.push((text, look.style(Role::Muted)));
         }
+        fits
+    };
+    if add(&bound, BOUND) && wide && add(&verdicts::whose(evidence.whose, t), WHOSE - 2) {
+        let window = Some(evidence.window_s).filter(|seconds| *seconds > 0.0);
+        let _ = window.is_some_and(|seconds| add(&format_span(seconds), 0));
     }
     let pieces: Vec<_> = pieces
         .iter()

@@ -71,7 +71,7 @@ fn asleep(seen: &mut Seen<'_>) {
 }
 
 #[test]
-fn a_start_that_never_comes_to_work_is_stalled_and_not_idle() {
+fn a_start_that_never_comes_to_work_is_no_warm_up_and_not_idle_but_unknown() {
     let mut looks = Looks::new();
     looks.see(5, |_, s| asleep(s)).see(20, |_, s| {
         asleep(s);
@@ -89,9 +89,17 @@ fn a_start_that_never_comes_to_work_is_stalled_and_not_idle() {
     looks.see(120, |_, s| asleep(s));
     assert_eq!(
         state(&looks),
-        (Cause::WarmUp, VerdictState::Stalled, Confidence::Suspect)
+        (Cause::Unknown, VerdictState::Unknown, Confidence::Suspect)
     );
     let verdict = looks.memory.verdict().unwrap();
+    let told: Vec<Witness> = verdict.evidence.iter().map(|e| e.witness).collect();
+    let wanted = [
+        Witness::MemoryUsed,
+        Witness::PowerSpan,
+        Witness::Utilization,
+        Witness::PauseSeconds,
+    ];
+    assert_eq!(told, wanted);
     let memory = &verdict.evidence[0];
     assert_eq!(memory.witness, Witness::MemoryUsed);
     assert!((memory.value - 6e9 / 85e9).abs() < 1e-9, "{memory:?}");
@@ -220,6 +228,69 @@ fn traffic_that_no_counter_tells_is_not_taken_for_none() {
         s.nvlink_bytes_per_s = None;
     });
     assert!(!looks.begun(Cause::CollectiveWait), "{:?}", looks.turns);
+}
+
+#[test]
+fn traffic_that_no_counter_tells_turns_no_look_alike_down() {
+    let rejected = |change: fn(&mut Seen<'_>)| {
+        let mut looks = Looks::new();
+        looks.see(120, |_, s| {
+            (s.utilization, s.sm_active, s.span) = (Some(0.97), Some(0.12), Some(0.25));
+            (s.power_w, s.owners.cores) =
+                (Some(260.0 + s.power_w.unwrap_or(0.0).fract()), Some(1.0));
+            (s.memory_activity, s.dram_active) = (Some(0.02), None);
+            change(s);
+        });
+        let verdict = looks.memory.verdict().unwrap();
+        assert_eq!(verdict.cause, Cause::LaunchBound);
+        verdict.rejected
+    };
+    let unread = |s: &mut Seen<'_>| {
+        (s.rx_bytes_per_s, s.tx_bytes_per_s) = (None, None);
+        (s.rx_saturation, s.tx_saturation) = (None, None);
+        s.nvlink_bytes_per_s = None;
+    };
+    assert_eq!(rejected(unread), []);
+    assert_eq!(
+        rejected(|s| (s.rx_bytes_per_s, s.tx_bytes_per_s) = (Some(0.0), Some(0.0))),
+        []
+    );
+    // What is read speaks.
+    let [
+        Rejected {
+            cause,
+            why: Why::Against(why),
+        },
+    ] = rejected(|_| {})[..]
+    else {
+        panic!("one look-alike");
+    };
+    assert_eq!(
+        (cause, why.witness),
+        (Cause::CollectiveWait, Witness::LinkTraffic)
+    );
+    assert_eq!((why.value, why.threshold), (3e9, 0.0));
+}
+
+#[test]
+fn writes_that_nobody_may_read_do_not_turn_a_checkpoint_down() {
+    let verdict = |writes: Option<f64>| {
+        let mut looks = Looks::new();
+        looks.see(120, |n, s| {
+            bursts(n, s);
+            (s.owners.writes, s.owners.waiting) = (writes, Some(f64::from(u8::from(n % 10 < 3))));
+        });
+        let verdict = looks.memory.verdict().unwrap();
+        assert_eq!(verdict.cause, Cause::DiskIo);
+        (verdict.rejected[0], verdict.confidence)
+    };
+    let (unread, confidence) = verdict(None);
+    assert_eq!(unread.cause, Cause::CheckpointPause);
+    assert_eq!(unread.why, Why::CannotTell(Witness::OwnerWrites));
+    assert_eq!(confidence, Confidence::Suspect);
+    let (read, confidence) = verdict(Some(0.0));
+    assert!(matches!(read.why, Why::Against(why) if why.value == 0.0));
+    assert_eq!(confidence, Confidence::Sure);
 }
 
 /// Throttled periods of the cgroup in a device that is fed in fits.

@@ -11,7 +11,7 @@ use crate::units::MonoTime;
 use jiff::{SignedDuration, Timestamp};
 use std::sync::Arc;
 
-fn card() -> Device {
+pub(super) fn card() -> Device {
     let id: Arc<str> = "GPU-0".into();
     Device {
         id: DeviceId(id.clone()),
@@ -34,7 +34,7 @@ fn card() -> Device {
 }
 
 /// A device of 700 W at honest work.
-fn working<'a>(device: &'a Device, peers: &'a Peers) -> Seen<'a> {
+pub(super) fn working<'a>(device: &'a Device, peers: &'a Peers) -> Seen<'a> {
     Seen {
         at: Timestamp::from_second(1_790_000_000).unwrap(),
         now: MonoTime(1_000_000_000_000),

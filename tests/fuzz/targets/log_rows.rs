@@ -2,9 +2,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use nameplate::model::Metric;
 use nameplate::record::{Import, ImportOptions};
 
-const HEADS: [&str; 4] = [
+const HEADS: [&str; 7] = [
+    // No header: the columns are named below.
+    "",
+    "timestamp,gpu,gfx_activity,umc_activity,socket_power,throttle_status,gfx_0_clk,hotspot,vram_used\n",
+    "{\"system.gpu.0.gpu\": 4.07, \"system.gpu.0.memory\": 0.0, \"system.cpu\": 65.2, \"_timestamp\": 1588000000, \"_runtime\": 3}\n",
     "timestamp, index, utilization.gpu [%], power.draw [W], clocks_throttle_reasons.active\n",
     "#Date Time gpu pwr gtemp sm\n",
     "{\"ts\": 1777906480, \"index\": 0, \"util\": 98}\n",
@@ -14,9 +19,10 @@ const HEADS: [&str; 4] = [
 fuzz_target!(|input: (u8, &str)| {
     let (which, rows) = input;
     let head = HEADS[usize::from(which) % HEADS.len()];
+    let columns = ["timestamp", "index", "utilization.gpu", "power.draw"];
     let options = ImportOptions {
         zone: jiff::tz::TimeZone::UTC,
-        columns: None,
+        columns: head.is_empty().then(|| columns.map(str::to_owned).to_vec()),
     };
     let source = std::io::Cursor::new(format!("{head}{rows}").into_bytes());
     let Ok(mut import) = Import::open(Box::new(source), &options) else {
@@ -27,6 +33,9 @@ fuzz_target!(|input: (u8, &str)| {
         let Ok(tick) = tick else { break };
         assert!(last.is_none_or(|last| tick.mono >= last), "time goes back");
         last = Some(tick.mono);
+        for reading in tick.samples.iter().flat_map(|s| Metric::ALL.iter().map(|m| s.readings.get(*m))) {
+            assert!(reading.is_err() || reading.is_ok_and(f64::is_finite));
+        }
     }
     assert!(import.warnings().iter().all(|warning| !warning.text.contains('\n')));
 });
