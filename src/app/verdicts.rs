@@ -149,6 +149,11 @@ pub fn of_episode(episode: &Episode, t: Catalogue, signs: Signs) -> Text {
     )
 }
 
+/// The device that others wait for is the one that does not spin.
+fn is_not_busy(evidence: &Evidence) -> bool {
+    evidence.witness == Witness::Utilization && evidence.comparison == Comparison::Less
+}
+
 /// What shows that heat has cut clocks.
 const HEAT_SHOWN: [Witness; 3] = [
     Witness::SoftwareHeatTime,
@@ -172,6 +177,7 @@ pub(super) fn sentence(
         // What cut the clocks, or that they are cut, is said only where it was read.
         (Cause::Thermal, _) if !evidence.is_empty() && !told(&HEAT_SHOWN) => t.verdict_too_hot(),
         (Cause::PowerCap, _) if blind && !told(&CAP_SHOWN) => t.verdict_at_limit(),
+        (Cause::CollectiveWait, _) if evidence.iter().any(is_not_busy) => t.verdict_held_up(),
         (Cause::PcieLink, VerdictState::Stalled) => t.verdict_link_stalled(),
         (Cause::Unknown, _) if !evidence.is_empty() => t.verdict_start_stalled(),
         (Cause::PowerDrift, _) if blind => t.verdict_drift_blind(),

@@ -12,6 +12,7 @@ catalogue! { verdict:
     verdict_join();
     verdict_against(label, value, bound);
     verdict_cannot_tell(label);
+    verdict_held_up();
     verdict_link_stalled();
     verdict_too_hot();
     verdict_at_limit();
