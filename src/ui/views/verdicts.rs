@@ -51,6 +51,9 @@ const NUMBER: usize = 10;
 const BOUND: usize = 16;
 const WHOSE: usize = 12;
 const WINDOW: usize = 8;
+/// Columns of the times between which an episode stood, on a narrow screen and at most on a wide one.
+const WHEN: usize = 16;
+const WHEN_WIDE: usize = 30;
 /// From this width on evidence says over how long it was measured.
 const WIDE: u16 = 100;
 
@@ -267,8 +270,26 @@ impl<'a> Page<'a> {
                 None => groups.push(vec![episode]),
             }
         }
+        let widths = groups.iter().filter_map(|group| group.first());
+        let widest = widths.map(|first| self.when(first).width()).max();
+        let room = if self.width >= WIDE {
+            WHEN_WIDE
+        } else {
+            WHEN
+        };
+        let column = widest.unwrap_or(WHEN).clamp(WHEN, room);
         for group in &groups {
-            self.ended(group);
+            self.ended(group, column);
+        }
+    }
+
+    /// From when to when; where that does not fit, since when: its length stands beside it.
+    fn when_within(&self, episode: &Episode, column: usize) -> String {
+        let when = self.when(episode);
+        if when.width() <= column {
+            when
+        } else {
+            self.time(episode.begin)
         }
     }
 
@@ -279,7 +300,7 @@ impl<'a> Page<'a> {
     }
 
     /// One cause that has ended, on one device or on several together.
-    fn ended(&mut self, group: &[&'a Episode]) {
+    fn ended(&mut self, group: &[&'a Episode], column: usize) {
         let t = self.look.text;
         let Some(first) = group.first() else { return };
         let place = |episode: &&Episode| {
@@ -309,7 +330,7 @@ impl<'a> Page<'a> {
         let sure = pad(&verdicts::confidence(first.confidence, t), 8);
         let mut pieces: Vec<(Cow<'a, str>, Role)> = vec![
             (
-                format!("  {}", pad(&self.when(first), 16)).into(),
+                format!("  {}", pad(&self.when_within(first, column), column)).into(),
                 Role::Muted,
             ),
             (format!("  {}", pad(&which, 9)).into(), Role::Accent),
