@@ -30,12 +30,12 @@ fn child(fake: &FakeNvml) -> Output {
         "fake_nvml_process::sweep_in_a_child",
         "--nocapture",
     ];
-    Command::new(std::env::current_exe().unwrap())
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
         .args(arguments)
         .envs(fake.env())
-        .env("FAKE_NVML_CHILD", fake.library())
-        .output()
-        .unwrap()
+        .env("FAKE_NVML_CHILD", fake.library());
+    crate::support::spawn::output(&mut command)
 }
 
 #[test]

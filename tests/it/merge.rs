@@ -259,11 +259,8 @@ fn a_note_in_a_second_that_is_left_out_is_kept() {
 }
 
 fn export(arguments: &[&str]) -> (Option<i32>, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_nameplate"))
-        .arg("export")
-        .args(arguments)
-        .output()
-        .unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nameplate"));
+    let output = crate::support::spawn::output(command.arg("export").args(arguments));
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (
         output.status.code(),

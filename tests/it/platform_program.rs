@@ -356,12 +356,11 @@ fn keys_are_nowhere() {
             .env("NAMEPLATE_LOG", "trace")
             .on(&fake, 0.0);
         let asked_before = server.seen().len();
-        let child = program
+        let command = program
             .command
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+            .stderr(Stdio::piped());
+        let child = crate::support::spawn::spawn(command).unwrap();
         let begun = Instant::now();
         let mut probe = None;
         while probe.is_none() || server.seen().len() == asked_before {

@@ -373,12 +373,12 @@ fn motos_metadata_server_is_read_as_aws() {
         .unwrap()
         .port();
     let program = std::env::var("MOTO_SERVER").unwrap_or_else(|_| "moto_server".to_owned());
-    let started = std::process::Command::new(&program)
+    let mut command = std::process::Command::new(&program);
+    command
         .args(["-H", "127.0.0.1", "-p", &port.to_string()])
         .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
-        .spawn();
-    let Ok(mut moto) = started else {
+        .stderr(std::process::Stdio::null());
+    let Ok(mut moto) = crate::support::spawn::spawn(&mut command) else {
         eprintln!("ignored: {program} is not installed (pip install 'moto[server]')");
         return;
     };

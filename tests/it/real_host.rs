@@ -13,6 +13,7 @@
 
 use crate::score;
 use crate::story::{Phase, Story};
+use crate::support::spawn::spawn;
 use nameplate::model::{Cause, Change, HostSample, Metric, Plates, Process, PsiScope};
 use nameplate::probe::{HostProbe, HostSource as _};
 use std::collections::BTreeSet;
@@ -203,11 +204,9 @@ fn a_quota_that_binds_and_tasks_that_wait_for_it() {
     );
     // Two that never rest, in a tenth of a core.
     let spin = |_| {
-        let shell = Command::new("sh")
-            .args(["-c", "read go; while :; do :; done"])
-            .stdin(Stdio::piped())
-            .spawn();
-        Ended(shell.unwrap())
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "read go; while :; do :; done"]);
+        Ended(spawn(shell.stdin(Stdio::piped())).unwrap())
     };
     let mut spinning: Vec<Ended> = (0..2).map(spin).collect();
     for child in &mut spinning {
@@ -276,7 +275,8 @@ fn tcp_segments_that_are_lost() {
         (_, Err(why)) => return skip("lost segments", why),
     };
     let test = std::env::current_exe().unwrap();
-    let child = Command::new("unshare")
+    let mut unshare = Command::new("unshare");
+    unshare
         .args(["-n", "sh", "-c"])
         .arg(format!(
             "{script} && exec \"$0\" --exact --ignored real_host::connects_into_nothing"
@@ -285,9 +285,8 @@ fn tcp_segments_that_are_lost() {
         .env("NAMEPLATE_TEST_TARGET", target)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    let mut child = Ended(child.unwrap());
+        .stderr(Stdio::null());
+    let mut child = Ended(spawn(&mut unshare).unwrap());
     // `unshare` becomes the shell, and that the test: the network changes under the same PID.
     let of = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/net")).ok();
     let pid = child.0.id().to_string();
@@ -362,11 +361,11 @@ fn a_thread_that_waits_for_storage() {
         Ok(frozen) => frozen,
         Err(why) => return skip("a thread in D state", why),
     };
-    let writer = Command::new("sh")
+    let mut writer = Command::new("sh");
+    writer
         .args(["-c", "echo x > \"$0/file\""])
-        .arg(frozen.mount())
-        .spawn();
-    let mut writer = Ended(writer.unwrap());
+        .arg(frozen.mount());
+    let mut writer = Ended(spawn(&mut writer).unwrap());
     let mut probe = HostProbe::new(Path::new("/"));
     let pid = writer.0.id();
     let waiting = until(|| {

@@ -234,7 +234,8 @@ fn a_disk_that_fills_pauses_the_recorder_and_room_lets_it_go_on() {
     let root = folder.path().join("root");
     std::fs::create_dir_all(&root).unwrap();
     let path = disk.0.join("a.nmp");
-    let child = Command::new(env!("CARGO_BIN_EXE_nameplate"))
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nameplate"));
+    command
         .args(["record", "--interval", "0.1s", "-o"])
         .arg(&path)
         .arg("--root")
@@ -242,9 +243,8 @@ fn a_disk_that_fills_pauses_the_recorder_and_room_lets_it_go_on() {
         .env("XDG_STATE_HOME", folder.path().join("state"))
         .env("XDG_CONFIG_HOME", folder.path().join("config"))
         .stdout(Stdio::null())
-        .stderr(std::fs::File::create(folder.path().join("said")).unwrap())
-        .spawn()
-        .unwrap();
+        .stderr(std::fs::File::create(folder.path().join("said")).unwrap());
+    let child = crate::support::spawn::spawn(&mut command).unwrap();
     wait_for(&path, 5);
     // Somebody else takes the room.
     let mut more = std::fs::File::create(&filler).unwrap();

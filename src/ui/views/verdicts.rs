@@ -272,11 +272,7 @@ impl<'a> Page<'a> {
         }
         let widths = groups.iter().filter_map(|group| group.first());
         let widest = widths.map(|first| self.when(first).width()).max();
-        let room = if self.width >= WIDE {
-            WHEN_WIDE
-        } else {
-            WHEN
-        };
+        let room = if self.width >= WIDE { WHEN_WIDE } else { WHEN };
         let column = widest.unwrap_or(WHEN).clamp(WHEN, room);
         for group in &groups {
             self.ended(group, column);
