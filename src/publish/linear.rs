@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! gpu-7f3, 2026-03-01T12:04:33.000Z  live  every 1 s
-//!   0  H100 80GB HBM3  working  power 612 W, 87 % of plate  28 °C to its slowdown  PCIe down 3 %, up 1 %  busy 98 %
+//!   0  H100 80GB HBM3  working  power 612 W, of plate 87 %  headroom 28 °C
+//!      PCIe down 3 %, up 1 %  busy 98 %  work 70 %  memory 61.0 GiB
 //!      Nothing wrong is known: 87 % of plate, 28 °C left, 98 % busy.
 //! $865.90 so far at $23.92/h  compute 33h 12m  idle 3h 00m
 //! ```
@@ -11,9 +12,7 @@
 //! Between two of these only what has changed is said.
 
 use super::Words;
-use super::text::{
-    ABSENT, Page, TextOptions, banner, header, host, is_news, meter, outlook, probe_lines, source,
-};
+use super::text::{ABSENT, Page, TextOptions, around, banner, header, probe_lines, source};
 use crate::model::{Cause, Confidence, DeviceView, Figure, Notice, Snapshot, StateWord};
 use crate::text::{Catalogue, clean};
 use crate::units::{Bytes, Celsius, Ratio, Watts};
@@ -39,19 +38,7 @@ pub fn linear_text(
     if snapshot.devices.is_empty() {
         page.line(&t.probe_none_title());
     }
-    for probe in &snapshot.probes {
-        if is_news(probe, snapshot) {
-            probe_lines(&mut page, probe, words, t);
-        }
-    }
-    page.flow("", &host(snapshot, t));
-    if let Some(platform) = &snapshot.platform {
-        page.flow("", &words.platform(platform, snapshot.at));
-    }
-    if let Some(cost) = &snapshot.cost {
-        page.flow("", &meter(cost, t, options.ascii));
-        page.flow("", &outlook(snapshot, cost, t, options.ascii));
-    }
+    around(&mut page, snapshot, words, t, options.ascii);
     page.finish()
 }
 

@@ -71,9 +71,21 @@ pub fn snapshot_text(
         page.line(&t.probe_none_title());
     }
     page.line("");
+    around(&mut page, snapshot, words, t, options.ascii);
+    page.text
+}
+
+/// What stands around the devices: probes that have something to say, the host, the platform and the meter.
+pub(super) fn around(
+    page: &mut Page,
+    snapshot: &Snapshot,
+    words: &dyn Words,
+    t: &Catalogue,
+    ascii: bool,
+) {
     for probe in &snapshot.probes {
         if is_news(probe, snapshot) {
-            probe_lines(&mut page, probe, words, t);
+            probe_lines(page, probe, words, t);
         }
     }
     page.flow("", &host(snapshot, t));
@@ -81,13 +93,12 @@ pub fn snapshot_text(
         page.flow("", &words.platform(platform, snapshot.at));
     }
     if let Some(cost) = &snapshot.cost {
-        page.flow("", &meter(cost, t, options.ascii));
-        let outlook = outlook(snapshot, cost, t, options.ascii);
+        page.flow("", &meter(cost, t, ascii));
+        let outlook = outlook(snapshot, cost, t, ascii);
         if !outlook.is_empty() {
             page.flow("", &outlook);
         }
     }
-    page.text
 }
 
 /// Lines that fit.
@@ -295,7 +306,7 @@ fn row(index: &str, view: &DeviceView, words: &dyn Words, ascii: bool) -> String
 
 /// Whether a probe has something to say: where there is no device, always; beside devices, that it fails, or what it could
 /// not list. That there is no hardware of its vendor is no news there.
-pub(super) fn is_news(probe: &ProbeReport, snapshot: &Snapshot) -> bool {
+fn is_news(probe: &ProbeReport, snapshot: &Snapshot) -> bool {
     snapshot.devices.is_empty()
         || match probe.status {
             ProbeStatus::Ok => probe.unlisted().is_some(),
@@ -320,7 +331,7 @@ pub(super) fn probe_lines(page: &mut Page, probe: &ProbeReport, words: &dyn Word
     }
 }
 
-pub(super) fn host(snapshot: &Snapshot, t: &Catalogue) -> Vec<String> {
+fn host(snapshot: &Snapshot, t: &Catalogue) -> Vec<String> {
     let h = &snapshot.host_sample;
     let mut segments = Vec::new();
     let mut say = |sentence: std::borrow::Cow<'static, str>| segments.push(sentence.into_owned());
@@ -363,7 +374,7 @@ pub(super) fn amount_text(amount: Decimal, currency: &Currency, ascii: bool) -> 
     }
 }
 
-pub(super) fn meter(cost: &Cost, t: &Catalogue, ascii: bool) -> Vec<String> {
+fn meter(cost: &Cost, t: &Catalogue, ascii: bool) -> Vec<String> {
     let text = |amount: Decimal| amount_text(amount, &cost.currency, ascii);
     let mut segments = Vec::new();
     match (cost.amount, cost.price_per_hour) {
@@ -397,7 +408,7 @@ pub(super) fn meter(cost: &Cost, t: &Catalogue, ascii: bool) -> Vec<String> {
 
 /// What follows from the account: where the price is from if it is no one's own, what was held, stalled or throttled,
 /// projection, budget, energy and carbon, and what swings.
-pub(super) fn outlook(snapshot: &Snapshot, cost: &Cost, t: &Catalogue, ascii: bool) -> Vec<String> {
+fn outlook(snapshot: &Snapshot, cost: &Cost, t: &Catalogue, ascii: bool) -> Vec<String> {
     let text = |amount: Decimal| amount_text(amount, &cost.currency, ascii);
     let mut segments = Vec::new();
     let mut say = |sentence: std::borrow::Cow<'static, str>| segments.push(sentence.into_owned());

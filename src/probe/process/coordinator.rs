@@ -92,6 +92,13 @@ pub(super) struct Coordinator {
     outcomes: Vec<Outcome>,
 }
 
+/// How long the PCIe rates of one of so many devices are not asked again: a little less than whole seconds, so that a poll
+/// that comes early is not left out, and never so long that they are stale before the next ones are there.
+fn pcie_rest(devices: usize, stale: Duration) -> Duration {
+    let rounds = u32::try_from(devices).unwrap_or(u32::MAX) / PCIE_DEVICES;
+    PCIE_ROUND.saturating_mul(rounds).min(stale / 2)
+}
+
 /// How long a device's call may take in a sweep: half an interval, 50 to 250 ms.
 pub(super) fn call_deadline(interval: Duration) -> Duration {
     (interval / 2).clamp(Duration::from_millis(50), Duration::from_millis(250))
@@ -269,6 +276,9 @@ impl Coordinator {
                 self.side.push(Call::Slow(Arc::clone(&slot.device)));
             }
         }
+        // Devices only: instances have no link of their own.
+        let asked = self.slots.iter().filter(|slot| slot.pcie.needed).count();
+        let pcie_rest = pcie_rest(asked, self.pace.pcie_stale);
         for (i, slot) in (0_u32..).zip(&mut self.slots) {
             if !slot.answers() {
                 continue;
@@ -285,8 +295,7 @@ impl Coordinator {
                 && let Some(lane) = self.pcie.iter_mut().min_by_key(|lane| lane.load())
             {
                 slot.pcie.asked = Some(now);
-                // A little early, so that a poll that comes early is not left out.
-                slot.pcie.due = now + PCIE_ROUND * (count / PCIE_DEVICES);
+                slot.pcie.due = now + pcie_rest;
                 lane.push(Call::Pcie(slot.device.id.clone()));
             }
         }
@@ -453,5 +462,18 @@ impl Coordinator {
         if started.is_err() {
             self.events_wanted.store(false, Ordering::Release);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_devices_take_turns_and_none_grows_stale() {
+        let stale = Duration::from_secs(5);
+        let rests = [1, 31, 32, 64, 96, 512, usize::MAX].map(|devices| pcie_rest(devices, stale));
+        let expected = [0, 0, 900, 1800, 2500, 2500, 2500].map(Duration::from_millis);
+        assert_eq!(rests, expected);
     }
 }
