@@ -20,14 +20,15 @@
 #[path = "../support/nvml.rs"]
 mod nvml;
 mod pty;
+mod setting;
 mod table;
 mod tree;
 
 use nvml::FakeNvml;
 use portable_pty::CommandBuilder;
 use pty::Run;
+use setting::{build_fake, command};
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 use tree::Tree;
@@ -276,6 +277,8 @@ fn main() {
             for (name, value) in fake.env() {
                 command.env(name, value);
             }
+            // Writing them is work of the fake's in a process of ours: seldom.
+            command.env("NAMEPLATE_FAKE_NVML_COUNTS_S", "5");
             command
         };
         let mut row = measure(case.name, &options, &start, Some(&fake));
@@ -285,53 +288,6 @@ fn main() {
     }
     let once = once_ms(program);
     println!("{}", table::markdown(&rows, once, options.size));
-}
-
-/// The library is an example, which `cargo bench` alone does not build. In the profile of this program, beside which
-/// it is looked for.
-fn build_fake() {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let me = std::env::current_exe().unwrap();
-    let folder = me
-        .ancestors()
-        .nth(2)
-        .and_then(Path::file_name)
-        .and_then(|n| n.to_str())
-        .unwrap_or("release");
-    let profile = if folder == "debug" { "dev" } else { folder };
-    let built = Command::new(cargo)
-        .args(["build", "--profile", profile, "--example", "nvidia_ml_fake"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .status();
-    assert!(
-        built.is_ok_and(|s| s.success()),
-        "the fake library could not be built"
-    );
-}
-
-/// A program in an environment of its own, so that nobody's settings are read.
-fn command<S: AsRef<str>>(program: &str, arguments: &[S], home: &Path) -> CommandBuilder {
-    let mut command = CommandBuilder::new(program);
-    command.args(arguments.iter().map(AsRef::as_ref));
-    let settings = [
-        "NAMEPLATE_",
-        "XDG_",
-        "LC_",
-        "CLICOLOR",
-        "NO_COLOR",
-        "FORCE_COLOR",
-    ];
-    for (name, _) in
-        std::env::vars().filter(|(name, _)| settings.iter().any(|s| name.starts_with(s)))
-    {
-        command.env_remove(name);
-    }
-    command.env("HOME", home);
-    command.env("TERM", "xterm-256color");
-    command.env("COLORTERM", "truecolor");
-    command.env("LANG", "C.UTF-8");
-    command.cwd(home);
-    command
 }
 
 fn measure(
@@ -394,7 +350,8 @@ fn steady(
     let mut tree = Tree::follow(run.pid());
     let from = run.now();
     while run.now() < from + Duration::from_secs(options.seconds) {
-        std::thread::sleep(Duration::from_millis(100));
+        // Seldom, as each look wakes caches and takes locks of whom it looks at.
+        std::thread::sleep(Duration::from_secs(1));
         tree.look();
     }
     let until = run.now();

@@ -10,7 +10,7 @@ struct Span {
     now: u64,
 }
 
-/// Follows a process tree. What a thread does between the last look and its end is not seen: look often.
+/// Follows a process tree. What a thread does between the last look and its end is not seen.
 pub(crate) struct Tree {
     root: u32,
     /// On-CPU nanoseconds by thread.
