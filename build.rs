@@ -50,7 +50,8 @@ fn linker_script(order: &str) -> Result<String, Box<dyn Error>> {
             if !line.chars().all(plain) {
                 return Err(format!("{ORDER}:{number}: not a function's name: {line}").into());
             }
-            write!(group, " .text.{line}")?;
+            // The compiler puts what it deems seldom into sections of another name.
+            write!(group, " .text.{line} .text.unlikely.{line}")?;
         }
     }
     finish(&mut script, &mut group)?;

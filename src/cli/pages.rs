@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// When a process that has begun lets go: often while it opens what it reads, as its peak counts, then when the first figures
 /// are there, and when what happens every few seconds has happened once. Each time costs half a millisecond.
-const AFTER_MS: [u64; 5] = [3, 10, 40, 300, 3000];
+const AFTER_MS: [u64; 13] = [1, 2, 4, 6, 8, 10, 14, 20, 40, 100, 300, 1000, 3000];
 
 /// Keeps the process small from here on: one heap for all its threads, which allocate little, and nothing mapped that only the
 /// start needed. To be called before threads are started.
