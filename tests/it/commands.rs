@@ -221,7 +221,7 @@ impl Drop for Running {
 impl Running {
     fn stream(fake: &FakeNvml) -> Self {
         let mut program = Program::new(&["stream", "--interval", "0.1s"]).on(fake, 0.0);
-        Self(crate::support::spawn::spawn(program.command.stdout(Stdio::piped())).unwrap())
+        Self(program.command.stdout(Stdio::piped()).spawn().unwrap())
     }
 
     fn interrupt(&self) {

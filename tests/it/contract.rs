@@ -165,7 +165,7 @@ impl Program {
     }
 
     pub(crate) fn output(mut self) -> Output {
-        crate::support::spawn::output(&mut self.command)
+        crate::support::output::output(&mut self.command)
     }
 }
 
@@ -361,8 +361,7 @@ fn a_stream_tells_what_happens() {
     run_all(&cases("stream.toml"), |case, schema| {
         let fake = case.fake();
         let mut program = case.program(&["stream", "--interval", "0.2s"], &fake);
-        let mut child =
-            Running(crate::support::spawn::spawn(program.command.stdout(Stdio::piped())).unwrap());
+        let mut child = Running(program.command.stdout(Stdio::piped()).spawn().unwrap());
         let stdout = BufReader::new(child.0.stdout.take().unwrap());
         let (sender, lines) = channel();
         std::thread::spawn(move || {

@@ -4,7 +4,6 @@
 use crate::contract::{DEADLINE, Program};
 use crate::pty::{Terminal, size};
 use crate::support::nvml::FakeNvml;
-use crate::support::spawn::spawn;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Stdio};
@@ -85,7 +84,7 @@ struct Piped {
 
 impl Piped {
     fn start(mut program: Program) -> Self {
-        let mut child = spawn(program.command.stdout(Stdio::piped())).unwrap();
+        let mut child = program.command.stdout(Stdio::piped()).spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = channel();
         std::thread::spawn(move || {
@@ -159,7 +158,7 @@ fn a_pipe_hears_all_first_and_then_what_changes() {
 fn a_reader_that_takes_nothing_does_not_keep_it_from_ending() {
     let fake = FakeNvml::named("v64");
     let mut program = Program::new(&["--linear", "--no-record"]).on(&fake, 0.0);
-    let mut child = spawn(program.command.stdout(Stdio::piped())).unwrap();
+    let mut child = program.command.stdout(Stdio::piped()).spawn().unwrap();
     let mut stdout = child.stdout.take().unwrap();
     // The first block is of 13 kB: less than half of it has room.
     rustix::pipe::fcntl_setpipe_size(&stdout, 4096).unwrap();
@@ -172,7 +171,7 @@ fn a_reader_that_takes_nothing_does_not_keep_it_from_ending() {
 #[test]
 fn a_reader_that_goes_ends_it() {
     let mut program = Program::new(&["demo", "healthy", "--linear"]).env("TERM", "xterm");
-    let mut child = spawn(program.command.stdout(Stdio::piped())).unwrap();
+    let mut child = program.command.stdout(Stdio::piped()).spawn().unwrap();
     let mut first = String::new();
     BufReader::new(child.stdout.take().unwrap())
         .read_line(&mut first)

@@ -389,7 +389,7 @@ fn finishes_a_live_diagnosis_of(span: &str) {
     ];
     let mut program = Program::new(&arguments).on(&fake, 0.0);
     let command = program.command.envs(fake.env());
-    let child = crate::support::spawn::spawn(command.stdout(Stdio::piped())).unwrap();
+    let child = command.stdout(Stdio::piped()).spawn().unwrap();
     // Sampled over and over: the program watches, and listens for signals since before it did.
     let end = Instant::now() + DEADLINE;
     while fake.counts().values().max().is_none_or(|most| *most < 20) {

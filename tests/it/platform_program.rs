@@ -360,7 +360,7 @@ fn keys_are_nowhere() {
             .command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let child = crate::support::spawn::spawn(command).unwrap();
+        let child = command.spawn().unwrap();
         let begun = Instant::now();
         let mut probe = None;
         while probe.is_none() || server.seen().len() == asked_before {

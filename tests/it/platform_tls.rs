@@ -60,7 +60,7 @@ fn openssl(folder: &Path, line: &str) -> Option<()> {
     command.args(line.split(' ')).current_dir(folder);
     command.stdin(Stdio::null());
     let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
-    let status = crate::support::spawn::spawn(quiet).ok()?.wait().ok()?;
+    let status = quiet.spawn().ok()?.wait().ok()?;
     status.success().then_some(())
 }
 
@@ -88,7 +88,7 @@ impl Secure {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
-        let mut child = crate::support::spawn::spawn(&mut command).ok()?;
+        let mut child = command.spawn().ok()?;
         let mut line = String::new();
         let mut said = BufReader::new(child.stdout.take()?);
         let read = said.read_line(&mut line);

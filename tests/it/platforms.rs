@@ -378,7 +378,7 @@ fn motos_metadata_server_is_read_as_aws() {
         .args(["-H", "127.0.0.1", "-p", &port.to_string()])
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null());
-    let Ok(mut moto) = crate::support::spawn::spawn(&mut command) else {
+    let Ok(mut moto) = command.spawn() else {
         eprintln!("ignored: {program} is not installed (pip install 'moto[server]')");
         return;
     };

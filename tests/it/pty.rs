@@ -5,12 +5,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::support::nvml::FakeNvml;
-use crate::support::spawn;
-use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, kill_process};
-use std::fs;
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::num::NonZero;
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -18,12 +20,34 @@ use tempfile::TempDir;
 const DEADLINE: Duration = Duration::from_secs(60);
 const PROGRAM: &str = env!("CARGO_BIN_EXE_nameplate");
 
-pub(crate) fn size(columns: u16, rows: u16) -> PtySize {
-    PtySize {
-        rows,
-        cols: columns,
-        pixel_width: 0,
-        pixel_height: 0,
+pub(crate) fn size(columns: u16, rows: u16) -> Winsize {
+    Winsize {
+        ws_row: rows,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    }
+}
+
+/// Both ends of a new terminal, which no program that another test starts in this moment inherits: a library that marks them
+/// afterwards lets one keep a terminal open whose closing a test waits for.
+fn open(size: Winsize) -> (File, OwnedFd) {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let master = openpt(flags).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    tcsetwinsize(&master, size).unwrap();
+    let slave = ioctl_tiocgptpeer(&master, flags).unwrap();
+    (File::from(master), slave)
+}
+
+/// How a program that is through ended.
+pub(crate) struct Status(std::process::ExitStatus);
+
+impl Status {
+    /// A program that a signal ended has none.
+    pub(crate) fn exit_code(&self) -> i32 {
+        self.0.code().unwrap()
     }
 }
 
@@ -33,11 +57,10 @@ fn cells(count: u16) -> NonZero<u16> {
 
 /// A program in a terminal.
 pub(crate) struct Terminal {
-    master: Option<Box<dyn MasterPty + Send>>,
-    keys: Option<Box<dyn Write + Send>>,
+    master: Option<File>,
     output: Receiver<Vec<u8>>,
     emulator: vt100::Parser,
-    child: Box<dyn Child + Send + Sync>,
+    child: Child,
     modes: String,
     /// Every byte that came.
     pub(crate) raw: Vec<u8>,
@@ -45,15 +68,16 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    fn run(arguments: &[&str], size: PtySize) -> Self {
+    fn run(arguments: &[&str], size: Winsize) -> Self {
         Self::run_with(arguments, size, &[])
     }
 
-    pub(crate) fn run_with(arguments: &[&str], size: PtySize, variables: &[(&str, &str)]) -> Self {
+    pub(crate) fn run_with(arguments: &[&str], size: Winsize, variables: &[(&str, &str)]) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let pair = spawn::alone(|| native_pty_system().openpty(size)).unwrap();
-        let mut command = CommandBuilder::new(PROGRAM);
-        command.args(arguments);
+        let (master, slave) = open(size);
+        // A session of its own with this terminal, then the program in the same process.
+        let mut command = Command::new("setsid");
+        command.arg("--ctty").arg(PROGRAM).args(arguments);
         command.env_clear();
         for (name, value) in [
             ("TERM", "xterm-256color"),
@@ -64,15 +88,16 @@ impl Terminal {
             command.env(name, value);
         }
         command.env("HOME", home.path());
-        command.cwd(home.path());
-        for (name, value) in variables {
-            command.env(name, value);
-        }
-        let modes = modes(&*pair.master);
-        let mut reader = pair.master.try_clone_reader().unwrap();
-        let keys = pair.master.take_writer().unwrap();
-        let child = spawn::among_many(|| pair.slave.spawn_command(command)).unwrap();
-        drop(pair.slave);
+        command.current_dir(home.path());
+        command.envs(variables.iter().copied());
+        let modes = modes(&master);
+        let mut reader = master.try_clone().unwrap();
+        command.stdin(slave.try_clone().unwrap());
+        command.stdout(slave.try_clone().unwrap());
+        command.stderr(slave);
+        let child = command.spawn().unwrap();
+        // With it go our copies of the terminal's other end.
+        drop(command);
         let (sender, output) = channel();
         std::thread::spawn(move || {
             let mut bytes = [0; 65_536];
@@ -83,10 +108,9 @@ impl Terminal {
             }
         });
         Self {
-            master: Some(pair.master),
-            keys: Some(keys),
+            master: Some(master),
             output,
-            emulator: vt100::Parser::new(cells(size.rows), cells(size.cols), 0),
+            emulator: vt100::Parser::new(cells(size.ws_row), cells(size.ws_col), 0),
             child,
             modes,
             raw: Vec::new(),
@@ -119,7 +143,7 @@ impl Terminal {
     }
 
     pub(crate) fn press(&mut self, keys: &str) {
-        self.keys
+        self.master
             .as_mut()
             .unwrap()
             .write_all(keys.as_bytes())
@@ -131,15 +155,15 @@ impl Terminal {
         clock_of(self.emulator.screen())
     }
 
-    fn resize(&mut self, size: PtySize) {
+    fn resize(&mut self, size: Winsize) {
         self.emulator
             .screen_mut()
-            .set_size(cells(size.rows), cells(size.cols));
-        self.master.as_ref().unwrap().resize(size).unwrap();
+            .set_size(cells(size.ws_row), cells(size.ws_col));
+        tcsetwinsize(self.master.as_ref().unwrap(), size).unwrap();
     }
 
     pub(crate) fn pid(&self) -> u32 {
-        self.child.process_id().unwrap()
+        self.child.id()
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
@@ -148,7 +172,6 @@ impl Terminal {
 
     /// The terminal is gone, as when a connection breaks.
     pub(crate) fn hang_up(&mut self) {
-        self.keys = None;
         self.master = None;
         // The reader's copy of the descriptor ends with its thread, which ends when nobody listens.
         self.output = channel().1;
@@ -159,7 +182,7 @@ impl Terminal {
     }
 
     /// The end of the program, everything it wrote before taken in.
-    pub(crate) fn end(&mut self) -> ExitStatus {
+    pub(crate) fn end(&mut self) -> Status {
         let began = Instant::now();
         let status = loop {
             match self.output.recv_timeout(Duration::from_millis(20)) {
@@ -179,7 +202,7 @@ impl Terminal {
         while let Ok(bytes) = self.output.recv_timeout(Duration::from_millis(200)) {
             self.take(&bytes);
         }
-        status
+        Status(status)
     }
 
     /// The shell's terminal is back.
@@ -187,7 +210,7 @@ impl Terminal {
         let screen = self.emulator.screen();
         assert!(!screen.alternate_screen(), "still on the alternate screen");
         assert!(!screen.hide_cursor(), "the cursor is still hidden");
-        assert_eq!(modes(&**self.master.as_ref().unwrap()), self.modes);
+        assert_eq!(modes(self.master.as_ref().unwrap()), self.modes);
     }
 }
 
@@ -210,8 +233,8 @@ pub(crate) fn clock_of(screen: &vt100::Screen) -> String {
         .to_owned()
 }
 
-fn modes(master: &dyn MasterPty) -> String {
-    format!("{:?}", master.get_termios().unwrap())
+fn modes(master: &File) -> String {
+    format!("{:?}", tcgetattr(master).unwrap())
 }
 
 pub(crate) fn pid(number: u32) -> Pid {

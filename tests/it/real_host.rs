@@ -13,7 +13,6 @@
 
 use crate::score;
 use crate::story::{Phase, Story};
-use crate::support::spawn::spawn;
 use nameplate::model::{Cause, Change, HostSample, Metric, Plates, Process, PsiScope};
 use nameplate::probe::{HostProbe, HostSource as _};
 use std::collections::BTreeSet;
@@ -206,7 +205,7 @@ fn a_quota_that_binds_and_tasks_that_wait_for_it() {
     let spin = |_| {
         let mut shell = Command::new("sh");
         shell.args(["-c", "read go; while :; do :; done"]);
-        Ended(spawn(shell.stdin(Stdio::piped())).unwrap())
+        Ended(shell.stdin(Stdio::piped()).spawn().unwrap())
     };
     let mut spinning: Vec<Ended> = (0..2).map(spin).collect();
     for child in &mut spinning {
@@ -286,7 +285,7 @@ fn tcp_segments_that_are_lost() {
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    let mut child = Ended(spawn(&mut unshare).unwrap());
+    let mut child = Ended(unshare.spawn().unwrap());
     // `unshare` becomes the shell, and that the test: the network changes under the same PID.
     let of = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/net")).ok();
     let pid = child.0.id().to_string();
@@ -365,7 +364,7 @@ fn a_thread_that_waits_for_storage() {
     writer
         .args(["-c", "echo x > \"$0/file\""])
         .arg(frozen.mount());
-    let mut writer = Ended(spawn(&mut writer).unwrap());
+    let mut writer = Ended(writer.spawn().unwrap());
     let mut probe = HostProbe::new(Path::new("/"));
     let pid = writer.0.id();
     let waiting = until(|| {

@@ -11,18 +11,17 @@ use std::time::{Duration, Instant};
 fn recorder(folder: &Path) -> Child {
     let root = folder.join("root");
     std::fs::create_dir_all(&root).unwrap();
-    crate::support::spawn::spawn(
-        Command::new(env!("CARGO_BIN_EXE_nameplate"))
-            .args(["record", "--interval", "0.1s", "-o"])
-            .arg(folder.join("a.nmp"))
-            .arg("--root")
-            .arg(root)
-            .env("XDG_STATE_HOME", folder.join("state"))
-            .env("XDG_CONFIG_HOME", folder.join("config"))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped()),
-    )
-    .unwrap()
+    Command::new(env!("CARGO_BIN_EXE_nameplate"))
+        .args(["record", "--interval", "0.1s", "-o"])
+        .arg(folder.join("a.nmp"))
+        .arg("--root")
+        .arg(root)
+        .env("XDG_STATE_HOME", folder.join("state"))
+        .env("XDG_CONFIG_HOME", folder.join("config"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
 }
 
 /// Numbers of the ticks of a recording that can be read by now.
@@ -116,7 +115,7 @@ fn a_recorder_in_the_background_has_a_session_of_its_own_and_is_stopped_by_name(
     let root = folder.path().join("root");
     std::fs::create_dir_all(&root).unwrap();
     let record = |option: &str| {
-        let output = crate::support::spawn::output(
+        let output = crate::support::output::output(
             Command::new(env!("CARGO_BIN_EXE_nameplate"))
                 .args(["record", option, "--interval", "0.1s", "--root"])
                 .arg(&root)
@@ -244,7 +243,7 @@ fn a_disk_that_fills_pauses_the_recorder_and_room_lets_it_go_on() {
         .env("XDG_CONFIG_HOME", folder.path().join("config"))
         .stdout(Stdio::null())
         .stderr(std::fs::File::create(folder.path().join("said")).unwrap());
-    let child = crate::support::spawn::spawn(&mut command).unwrap();
+    let child = command.spawn().unwrap();
     wait_for(&path, 5);
     // Somebody else takes the room.
     let mut more = std::fs::File::create(&filler).unwrap();

@@ -70,7 +70,7 @@ impl Host {
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
-        crate::support::spawn::output(
+        crate::support::output::output(
             Command::new(env!("CARGO_BIN_EXE_nameplate"))
                 .args(arguments)
                 .args(["--nvml-library", &self.library()])

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::contract::{DEADLINE, Program, Schema};
-use crate::support::spawn;
+use crate::support::output;
 use serde_json::Value as Json;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -29,7 +29,7 @@ impl Machine {
         shell
             .args(["-c", &format!("cat lines >{tool} && chmod 755 {tool}")])
             .current_dir(folder.path());
-        assert!(spawn::output(&mut shell).status.success());
+        assert!(output::output(&mut shell).status.success());
         Self(folder)
     }
 
@@ -86,7 +86,7 @@ struct Stream {
 impl Stream {
     fn of(mut program: Program) -> Self {
         program.command.stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = spawn::spawn(&mut program.command).unwrap();
+        let mut child = program.command.spawn().unwrap();
         let stdout = child.stdout.take().unwrap();
         let (sender, lines) = channel();
         std::thread::spawn(move || {
@@ -311,7 +311,7 @@ fn amd_smi_is_a_child_that_ends_with_the_program() {
     let wrap = ["unshare", "-rm", "sh", "-c", new_dev, folder];
     let mut test = Command::new(wrap[0]);
     test.args(&wrap[1..]).arg("true");
-    if !spawn::output(&mut test).status.success() {
+    if !output::output(&mut test).status.success() {
         #[allow(clippy::print_stderr, reason = "a test says that it did nothing")]
         {
             eprintln!("ignored: no namespace of mounts can be made here");
