@@ -19,7 +19,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let folder = variable("OUT_DIR")?;
     let script = Path::new(&folder).join("code_order.ld");
-    std::fs::write(&script, linker_script(&std::fs::read_to_string(ORDER)?)?)?;
+    let order = std::fs::read_to_string(ORDER).map_err(|problem| format!("{ORDER}: {problem}"))?;
+    std::fs::write(&script, linker_script(&order)?)?;
     let arguments = ["-Xlinker", "-T", "-Xlinker"].map(str::to_owned);
     let arguments = [arguments.as_slice(), &[script.display().to_string()]].concat();
     if linker_takes(&arguments, &folder) {

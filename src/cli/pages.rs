@@ -9,13 +9,11 @@ use rustix::mm::{Advice, madvise};
 use std::time::Duration;
 
 /// When a process that has begun lets go: often while it opens what it reads, as its peak counts, then when the first figures
-/// are there, and when what happens every few seconds or minutes has happened once. Each time costs half a millisecond.
-const AFTER_MS: [u64; 16] = [
-    1, 2, 4, 6, 8, 10, 14, 20, 40, 100, 300, 1000, 3000, 30_000, 100_000, 300_000,
-];
+/// are there, and when what happens every few seconds has happened once. Each time costs half a millisecond.
+const AFTER_MS: [u64; 13] = [1, 2, 4, 6, 8, 10, 14, 20, 40, 100, 300, 1000, 3000];
 
-/// And from then on, for as long as it runs: views that somebody looked into, a checkpoint of the recording.
-const EVERY: Duration = Duration::from_mins(10);
+/// And from then on, for as long as it runs: a view that somebody looked into, a block of the recording that was sealed.
+const EVERY: Duration = Duration::from_mins(1);
 
 /// Keeps the process small from here on: one heap for all its threads, which allocate little, and nothing mapped for long
 /// that only the start needed. To be called before threads are started.

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The screen runs on a terminal against the fake library, with a trap at the start of each function that is taken out when it
-//! is met. First the start, then every view, then a minute in which nobody touches it, for which the traps are set anew.
+//! is met. First the start, then every view, then five minutes in which nobody touches it, for which the
+//! traps are set anew: as long as it takes until a block of the recording is sealed.
 //! Writes the file, or with `--print` only says what it would hold. On Linux on x86-64 only.
 #![allow(
     clippy::print_stdout,
@@ -81,7 +82,7 @@ mod traced {
         let seconds = arguments.iter().position(|a| a == "--seconds");
         let seconds = seconds
             .and_then(|at| arguments.get(at + 1)?.parse().ok())
-            .unwrap_or(60);
+            .unwrap_or(310);
         let program = env!("CARGO_BIN_EXE_nameplate");
         let functions = Functions::read(program).unwrap();
         if functions.count() < 1000 {

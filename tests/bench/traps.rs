@@ -17,7 +17,7 @@ type Failure = Box<dyn std::error::Error>;
 /// The one-byte breakpoint of x86.
 const TRAP: u8 = 0xcc;
 
-/// A function's place and size in the program's file, as it is numbered there.
+/// A function as the program's symbols name it.
 struct Function {
     name: String,
     size: u64,

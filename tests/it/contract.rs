@@ -165,7 +165,7 @@ impl Program {
     }
 
     pub(crate) fn output(mut self) -> Output {
-        crate::support::output::output(&mut self.command)
+        self.command.output().unwrap()
     }
 }
 

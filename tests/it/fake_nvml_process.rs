@@ -35,7 +35,7 @@ fn child(fake: &FakeNvml) -> Output {
         .args(arguments)
         .envs(fake.env())
         .env("FAKE_NVML_CHILD", fake.library());
-    crate::support::output::output(&mut command)
+    command.output().unwrap()
 }
 
 #[test]

@@ -260,7 +260,7 @@ fn a_note_in_a_second_that_is_left_out_is_kept() {
 
 fn export(arguments: &[&str]) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nameplate"));
-    let output = crate::support::output::output(command.arg("export").args(arguments));
+    let output = command.arg("export").args(arguments).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (
         output.status.code(),

@@ -115,13 +115,13 @@ fn a_recorder_in_the_background_has_a_session_of_its_own_and_is_stopped_by_name(
     let root = folder.path().join("root");
     std::fs::create_dir_all(&root).unwrap();
     let record = |option: &str| {
-        let output = crate::support::output::output(
-            Command::new(env!("CARGO_BIN_EXE_nameplate"))
-                .args(["record", option, "--interval", "0.1s", "--root"])
-                .arg(&root)
-                .env("XDG_STATE_HOME", folder.path().join("state"))
-                .env("XDG_CONFIG_HOME", folder.path().join("config")),
-        );
+        let output = Command::new(env!("CARGO_BIN_EXE_nameplate"))
+            .args(["record", option, "--interval", "0.1s", "--root"])
+            .arg(&root)
+            .env("XDG_STATE_HOME", folder.path().join("state"))
+            .env("XDG_CONFIG_HOME", folder.path().join("config"))
+            .output()
+            .unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         // Where these tests run in a container, that is said each time.
         let said = text(output.stderr);

@@ -70,13 +70,13 @@ impl Host {
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
-        crate::support::output::output(
-            Command::new(env!("CARGO_BIN_EXE_nameplate"))
-                .args(arguments)
-                .args(["--nvml-library", &self.library()])
-                .envs(self.variables())
-                .stdin(Stdio::null()),
-        )
+        Command::new(env!("CARGO_BIN_EXE_nameplate"))
+            .args(arguments)
+            .args(["--nvml-library", &self.library()])
+            .envs(self.variables())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
     }
 }
 

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::contract::{DEADLINE, Program, Schema};
-use crate::support::output;
 use serde_json::Value as Json;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -29,7 +28,7 @@ impl Machine {
         shell
             .args(["-c", &format!("cat lines >{tool} && chmod 755 {tool}")])
             .current_dir(folder.path());
-        assert!(output::output(&mut shell).status.success());
+        assert!(shell.output().unwrap().status.success());
         Self(folder)
     }
 
@@ -311,7 +310,7 @@ fn amd_smi_is_a_child_that_ends_with_the_program() {
     let wrap = ["unshare", "-rm", "sh", "-c", new_dev, folder];
     let mut test = Command::new(wrap[0]);
     test.args(&wrap[1..]).arg("true");
-    if !output::output(&mut test).status.success() {
+    if !test.output().unwrap().status.success() {
         #[allow(clippy::print_stderr, reason = "a test says that it did nothing")]
         {
             eprintln!("ignored: no namespace of mounts can be made here");

@@ -1,8 +1,8 @@
 //! How often each function was called, for benches and for tests of what a probe asks.
 //!
 //! Lines `function count` in the file named by `NAMEPLATE_FAKE_NVML_COUNTS`, written once a second (or
-//! every `NAMEPLATE_FAKE_NVML_COUNTS_S` seconds, as that costs a fifth of a millisecond) and at shutdown; `max_in_flight` is the most calls that ran at once, `max_gpm_in_flight` the
-//! same for GPM calls.
+//! every `NAMEPLATE_FAKE_NVML_COUNTS_S` seconds, as that costs a fifth of a millisecond) and at shutdown;
+//! `max_in_flight` is the most calls that ran at once, `max_gpm_in_flight` the same for GPM calls.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
